@@ -1,0 +1,1 @@
+"""Pylint plugins and the onescience-check command line."""

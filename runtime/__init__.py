@@ -1,0 +1,1 @@
+"""What runs the reference models: process groups, pipeline boundary, training, checkpoints."""
