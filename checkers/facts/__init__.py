@@ -1,0 +1,1 @@
+"""What one file says, without knowing any other file."""

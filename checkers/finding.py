@@ -1,0 +1,95 @@
+"""What a rule says about a place: the one data type that every front end reads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, order=True)
+class Place:
+    """A span of source. Lines count from 1, columns from 0 (UTF-8 bytes are already turned into characters)."""
+
+    path: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """One step of the chain that leads to a finding: where, and what is known there."""
+
+    path: str
+    line: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Edit:
+    """Replace the span of `place` by `text`."""
+
+    place: Place
+    text: str
+
+
+@dataclass(frozen=True)
+class Fix:
+    """What to type. `safe` keeps the meaning of right code; `unsafe` needs a reader."""
+
+    applicability: str
+    edits: tuple[Edit, ...]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One verdict of one rule.
+
+    `decided` is False where the analysis cannot tell right from wrong: such findings are counted, listed by
+    `--strict`, and never change the exit code otherwise.
+    """
+
+    place: Place
+    code: str
+    symbol: str
+    message: str
+    object: str = ""
+    evidence: tuple[Evidence, ...] = ()
+    guide: str = ""
+    fix: Fix | None = None
+    confidence: str = "high"
+    decided: bool = True
+    advice: str = ""
+
+    @property
+    def sort_key(self) -> tuple[Place, str, str]:
+        return (self.place, self.code, self.message)
+
+
+@dataclass
+class Summary:
+    """Figures that keep silence from being mistaken for proof."""
+
+    files: int = 0
+    parallel_layers: int = 0
+    inputs_decided: int = 0
+    inputs_undecided: int = 0
+    by_symbol: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """A file that was not analysed, and why."""
+
+    path: str
+    reason: str
+
+
+@dataclass
+class Result:
+    """Everything one run of the engine found."""
+
+    findings: list[Finding]
+    undecided: list[Finding]
+    skipped: list[Skipped]
+    summary: Summary

@@ -1,0 +1,1 @@
+"""Command line, Pylint plugin and renderers: the same findings from the same engine."""

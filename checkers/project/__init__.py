@@ -1,0 +1,1 @@
+"""What the files say together: names, classes, registries, modules."""

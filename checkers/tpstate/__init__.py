@@ -1,0 +1,1 @@
+"""The TP-state interpreter: runs constructors and forwards over abstract values."""
