@@ -1,0 +1,280 @@
+"""What the files say together: modules by name, and names resolved across them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..facts.module import Binding, ClassFacts, Import, ModuleFacts, read_module
+from ..files.discovery import FileSet
+from ..settings import Settings
+
+
+@dataclass(frozen=True)
+class External:
+    """A name that leads out of the tree, by its dotted path: `torch.nn.Linear`."""
+
+    dotted: str
+
+
+@dataclass(frozen=True, eq=False)
+class FunctionRef:
+    """A module-level function of the tree."""
+
+    node: ast.FunctionDef
+    module: ModuleFacts
+
+    @property
+    def dotted(self) -> str:
+        return f"{self.module.name}.{self.node.name}"
+
+
+@dataclass(frozen=True, eq=False)
+class ValueRef:
+    """A module-level name bound to an expression."""
+
+    node: ast.expr
+    module: ModuleFacts
+    name: str
+
+
+@dataclass(frozen=True)
+class NamespaceRef:
+    """A package folder without `__init__.py`."""
+
+    dotted: str
+
+
+Ref = ClassFacts | FunctionRef | ValueRef | ModuleFacts | External | NamespaceRef
+
+_MAX_HOPS = 24
+
+
+class Project:
+    """All modules of one run, read on demand, and the names they bind."""
+
+    def __init__(self, files: FileSet, settings: Settings) -> None:
+        self.files = files
+        self.settings = settings
+        self._modules: dict[Path, ModuleFacts | None] = {}
+        self._found: dict[tuple[str, Path], ModuleFacts | NamespaceRef | None] = {}
+        self._resolved: dict[tuple[int, str], Ref | None] = {}
+        self._mro: dict[int, tuple[ClassFacts | External, ...]] = {}
+        self._by_last_name: dict[str, list[ModuleFacts]] = {}
+        self.modules: list[ModuleFacts] = []
+        for source in files.files:
+            facts = self.module_at(source.path)
+            if facts is not None:
+                self.modules.append(facts)
+
+    def module_at(self, path: Path) -> ModuleFacts | None:
+        """The facts of a file, read on first use; None when it is absent or cannot be read."""
+        if path not in self._modules:
+            source = self.files.load(path)
+            self._modules[path] = (
+                None
+                if source is None
+                else read_module(self._module_name(path), path, source.display, source.text, source.tree)
+            )
+        return self._modules[path]
+
+    def _module_name(self, path: Path) -> str:
+        root = self.root_of(path)
+        parts = list(path.relative_to(root).with_suffix("").parts)
+        if parts and parts[-1] == "__init__":
+            parts.pop()
+        return ".".join(parts) or path.parent.name
+
+    def root_of(self, path: Path) -> Path:
+        """The folder from which absolute imports of this file's package start: the deepest root above its package."""
+        top = path.parent
+        while self.files.exists(top / "__init__.py") and top != top.parent:
+            top = top.parent
+        above = [root for root in self.files.roots if root == top or root in top.parents]
+        namespace = [root for root in above if root.name in ("src", "lib", "python")]
+        return max(namespace or [top], key=lambda root: len(root.parts))
+
+    def classes(self) -> Iterator[ClassFacts]:
+        """Every class of the relevant files, in file order."""
+        for module in self.modules:
+            yield from module.classes.values()
+
+    # -- modules by name -------------------------------------------------------------------------------------
+
+    def find_module(self, dotted: str, near: ModuleFacts) -> ModuleFacts | NamespaceRef | None:
+        """The module an absolute name means for `near`: its own root first, then the others, nearest first."""
+        key = (dotted, near.path.parent)
+        if key not in self._found:
+            self._found[key] = self._search(dotted, near)
+        return self._found[key]
+
+    def _search(self, dotted: str, near: ModuleFacts) -> ModuleFacts | NamespaceRef | None:
+        parts = dotted.split(".")
+        if not all(part.isidentifier() for part in parts):
+            return None
+        own = self.root_of(near.path)
+        roots = [own, near.path.parent, *self.files.roots] if len(parts) == 1 else [own, *self.files.roots, near.path.parent]
+        namespace: NamespaceRef | None = None
+        for root in roots:
+            base = root.joinpath(*parts)
+            for candidate in (base.with_name(f"{base.name}.py"), base / "__init__.py"):
+                if self.files.exists(candidate):
+                    return self.module_at(candidate)
+            if namespace is None and self.files.exists(base):
+                namespace = NamespaceRef(dotted)
+        return namespace
+
+    # -- names ------------------------------------------------------------------------------------------------
+
+    def resolve(self, module: ModuleFacts, dotted: str) -> Ref | None:
+        """What `a.b.c` means when it is read at module level of `module`; None for a builtin or unbound name."""
+        key = (id(module), dotted)
+        if key not in self._resolved:
+            self._resolved[key] = None
+            head, _, rest = dotted.partition(".")
+            ref = self._member(module, head, 0)
+            for attr in rest.split(".") if rest else ():
+                ref = self._attribute(ref, attr, module, 0) if ref is not None else None
+            self._resolved[key] = ref
+        return self._resolved[key]
+
+    def attribute(self, ref: Ref, attr: str, near: ModuleFacts) -> Ref | None:
+        """What `ref.attr` means: a member of a module, package or external name."""
+        return self._attribute(ref, attr, near, 0)
+
+    def _attribute(self, ref: Ref, attr: str, near: ModuleFacts, hops: int) -> Ref | None:
+        if isinstance(ref, External):
+            return External(f"{ref.dotted}.{attr}")
+        if isinstance(ref, NamespaceRef):
+            return self.find_module(f"{ref.dotted}.{attr}", near)
+        if isinstance(ref, ModuleFacts):
+            return self._member(ref, attr, hops)
+        return None
+
+    def _member(self, module: ModuleFacts, name: str, hops: int) -> Ref | None:
+        if hops > _MAX_HOPS:
+            return None
+        binding = module.binding(name)
+        if binding is not None:
+            return self._follow(module, name, binding, hops)
+        if module.is_package:
+            inner = self.find_module(f"{module.name}.{name}", module)
+            if isinstance(inner, ModuleFacts) and inner.path.parent in (module.path.parent, module.path.parent / name):
+                return inner
+        for star in module.stars:
+            target = self._import_target(module, star)
+            if isinstance(target, ModuleFacts) and target is not module:
+                found = self._member(target, name, hops + 1)
+                if found is not None and not (isinstance(found, External) and found.dotted.count(".") == 0):
+                    return found
+            elif isinstance(target, External) and len(module.stars) == 1 and name[:1].isupper():
+                return External(f"{target.dotted}.{name}")
+        return self._lazy_member(module, name, hops)
+
+    def _follow(self, module: ModuleFacts, name: str, binding: Binding, hops: int) -> Ref | None:
+        value = binding.value
+        if isinstance(value, ClassFacts):
+            return value
+        if isinstance(value, ast.FunctionDef):
+            return FunctionRef(value, module)
+        if isinstance(value, Import):
+            target = self._import_target(module, value.module)
+            if value.attr is None:
+                return target
+            found = self._attribute(target, value.attr, module, hops + 1)
+            if found is None and isinstance(target, ModuleFacts | NamespaceRef):
+                dotted = module.absolute(value.module)
+                return self.find_module(f"{dotted}.{value.attr}", module) or External(f"{dotted}.{value.attr}")
+            return found
+        alias = dotted_name(value)
+        if alias is not None and alias != name:
+            head = alias.split(".")[0]
+            if head != name and module.binding(head) is not None:
+                return self._alias(module, alias, hops + 1) or ValueRef(value, module, name)
+        return ValueRef(value, module, name)
+
+    def _alias(self, module: ModuleFacts, dotted: str, hops: int) -> Ref | None:
+        head, *rest = dotted.split(".")
+        ref = self._member(module, head, hops)
+        for attr in rest:
+            if ref is None:
+                return None
+            ref = self._attribute(ref, attr, module, hops)
+        return ref
+
+    def _import_target(self, module: ModuleFacts, name: str) -> Ref:
+        dotted = module.absolute(name)
+        return self.find_module(dotted, module) or External(dotted)
+
+    def _lazy_member(self, module: ModuleFacts, name: str, hops: int) -> Ref | None:
+        """A name served by a module-level `__getattr__` over a dict of `name: "module"` or `name: (module, attr)`."""
+        if "__getattr__" not in module.bindings:
+            return None
+        for bindings in list(module.bindings.values()):
+            table = bindings[-1].value
+            if not isinstance(table, ast.Dict):
+                continue
+            for key, value in zip(table.keys, table.values, strict=True):
+                if isinstance(key, ast.Constant) and key.value == name:
+                    return self._lazy_target(module, name, value, hops)
+        return None
+
+    def _lazy_target(self, module: ModuleFacts, name: str, value: ast.expr, hops: int) -> Ref | None:
+        parts = [value] if isinstance(value, ast.Constant) else list(getattr(value, "elts", []))
+        texts = [part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str)]
+        if not texts:
+            return None
+        target = self._import_target(module, texts[0])
+        if isinstance(target, ModuleFacts):
+            return self._member(target, texts[1] if len(texts) > 1 else name, hops + 1)
+        return External(f"{module.absolute(texts[0])}.{texts[1] if len(texts) > 1 else name}")
+
+    # -- classes ----------------------------------------------------------------------------------------------
+
+    def mro(self, cls: ClassFacts) -> tuple[ClassFacts | External, ...]:
+        """The class and its bases, nearest first (depth first, each once); a circular hierarchy ends."""
+        if id(cls) not in self._mro:
+            self._mro[id(cls)] = (cls,)
+            order: list[ClassFacts | External] = [cls]
+            for base in cls.node.bases:
+                ref = self.resolve_expression(cls.module, base)
+                if isinstance(ref, ClassFacts):
+                    order += [entry for entry in self.mro(ref) if entry not in order]
+                elif isinstance(ref, External) and ref not in order:
+                    order.append(ref)
+            self._mro[id(cls)] = tuple(order)
+        return self._mro[id(cls)]
+
+    def resolve_expression(self, module: ModuleFacts, node: ast.expr) -> Ref | None:
+        """What a module-level expression names: a dotted name, possibly subscripted (`Generic[T]`)."""
+        if isinstance(node, ast.Subscript):
+            return self.resolve_expression(module, node.value)
+        dotted = dotted_name(node)
+        return self.resolve(module, dotted) if dotted else None
+
+    def method(self, cls: ClassFacts, name: str) -> tuple[ClassFacts, ast.FunctionDef] | None:
+        """The definition of a method that an instance of `cls` runs, and the class that holds it."""
+        for entry in self.mro(cls):
+            if isinstance(entry, ClassFacts) and name in entry.methods:
+                return entry, entry.methods[name]
+        return None
+
+    def is_module_class(self, cls: ClassFacts) -> bool:
+        """Whether the class is a torch.nn.Module, as far as its visible bases tell."""
+        return any(
+            isinstance(entry, External) and entry.dotted.split(".")[-1] in ("Module", "MegatronModule", "ModuleList", "Sequential")
+            for entry in self.mro(cls)
+        ) or "forward" in {name for entry in self.mro(cls) if isinstance(entry, ClassFacts) for name in entry.methods}
+
+
+def dotted_name(node: ast.AST) -> str | None:
+    """`a.b.c` for a Name or a chain of Attributes, else None."""
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    if not isinstance(node, ast.Name):
+        return None
+    return ".".join([node.id, *reversed(parts)])

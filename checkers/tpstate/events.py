@@ -1,0 +1,189 @@
+"""What the interpreter saw that a rule may care about. Events are facts, not verdicts."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+
+from ..facts.module import ClassFacts, ModuleFacts
+from .values import Obj, Pair, Tensor, Value
+
+
+@dataclass(frozen=True)
+class Site:
+    """A node of one file."""
+
+    module: ModuleFacts
+    node: ast.expr | ast.stmt
+
+    @property
+    def key(self) -> tuple[str, int, int]:
+        return (self.module.display, self.node.lineno, self.node.col_offset)
+
+
+@dataclass
+class Event:
+    """Where it happened; under which undecided branch conditions (`branch`), and for which alternative of a value
+    (`choice`); `stack` holds the call sites that lead here, outermost first."""
+
+    site: Site
+    owner: ClassFacts | None
+    branch: dict[str, bool]
+    choice: dict[str, bool]
+    stack: tuple[Site, ...]
+    root: ClassFacts | None
+
+    @property
+    def certain(self) -> bool:
+        """Whether it happens for sure when this code runs (for one setting of one flag at most)."""
+        open_choices = {key for key, side in self.choice.items() if self.branch.get(key) != side}
+        return not open_choices or (len(open_choices) == 1 and not self.branch)
+
+
+@dataclass
+class ParallelCall(Event):
+    """A parallel layer was called with `given`."""
+
+    layer: Obj = field(kw_only=True)
+    given: Value = field(kw_only=True)
+    result: Value = field(kw_only=True)
+
+
+@dataclass
+class PairUsed(Event):
+    """An `(output, bias)` pair was used as if it were a tensor; `how` names the use."""
+
+    pair: Pair = field(kw_only=True)
+    how: str = field(kw_only=True)
+
+
+@dataclass
+class BiasDropped(Event):
+    """The bias of a pair went nowhere."""
+
+    pair: Pair = field(kw_only=True)
+
+
+@dataclass
+class ShardedEscape(Event):
+    """A sharded value met something that needs the whole dimension."""
+
+    tensor: Tensor = field(kw_only=True)
+    other: Tensor | None = field(kw_only=True, default=None)
+    consumer: str = field(kw_only=True)
+    proven: bool = field(kw_only=True)
+    layer: Obj | None = field(kw_only=True, default=None)
+
+
+@dataclass
+class Reshaped(Event):
+    """A tensor was viewed with these sizes."""
+
+    tensor: Tensor = field(kw_only=True)
+    sizes: tuple[Value, ...] = field(kw_only=True)
+    nodes: tuple[ast.expr, ...] = field(kw_only=True)
+
+
+@dataclass
+class ThirdsTaken(Event):
+    """A fused projection was cut into `count` contiguous parts."""
+
+    tensor: Tensor = field(kw_only=True)
+    count: int = field(kw_only=True)
+
+
+@dataclass
+class BiasOnPartial(Event):
+    """A bias was added to a value that is still a partial sum."""
+
+    tensor: Tensor = field(kw_only=True)
+
+
+@dataclass
+class LossOnGathered(Event):
+    tensor: Tensor = field(kw_only=True)
+
+
+@dataclass
+class WeightTaken(Event):
+    """The weight of a parallel layer was used without calling the layer."""
+
+    layer: Obj = field(kw_only=True)
+
+
+@dataclass
+class Built(Event):
+    """A module was built: `obj` with `args` bound by name where the signature is known."""
+
+    obj: Obj = field(kw_only=True)
+    positional: int = field(kw_only=True)
+    keywords: dict[str, Value] = field(kw_only=True)
+    open_keywords: bool = field(kw_only=True)
+
+
+@dataclass
+class Rejected(Event):
+    """A call whose arguments its target does not accept; `what` is constructor or forward."""
+
+    target: str = field(kw_only=True)
+    problem: str = field(kw_only=True)
+    what: str = field(kw_only=True)
+    holder: ClassFacts | None = field(kw_only=True, default=None)
+    parameter: str = field(kw_only=True, default="")
+
+
+@dataclass
+class UnknownKey(Event):
+    """A registry was asked for a key it does not have."""
+
+    key_name: str = field(kw_only=True)
+    registry: str = field(kw_only=True)
+    choices: tuple[str, ...] = field(kw_only=True)
+
+
+@dataclass
+class EntryCalled(Event):
+    """A `(module, class)` pair out of a registry was called."""
+
+    entry: str = field(kw_only=True)
+
+
+@dataclass
+class Checkpointed(Event):
+    """An activation-checkpoint call; `bad` names an argument that is no tensor."""
+
+    style: str = field(kw_only=True)
+    bad: str = field(kw_only=True)
+    target: str = field(kw_only=True, default="")
+
+
+@dataclass
+class NoneUsed(Event):
+    """The None that a forward returned was used."""
+
+    forward: str = field(kw_only=True)
+    how: str = field(kw_only=True)
+
+
+@dataclass
+class Divided(Event):
+    """A head count or width was divided by the TP size."""
+
+    top: Value = field(kw_only=True)
+    name: str = field(kw_only=True)
+
+
+@dataclass
+class ParallelLayers:
+    """The count of parallel layers seen, by the place that builds each."""
+
+    sites: dict[tuple[str, int, int], str] = field(default_factory=dict)
+
+
+@dataclass
+class Log:
+    """Everything seen in one run, in the order in which it was seen."""
+
+    events: list[Event] = field(default_factory=list)
+    exhausted: list[ClassFacts] = field(default_factory=list)
+    failed: list[tuple[ClassFacts, str]] = field(default_factory=list)

@@ -1,0 +1,219 @@
+"""The abstract machine: frames, undecided conditions, and the undoing of branches.
+
+One interpreter runs both constructors and forwards. A condition that cannot be decided is followed both ways: what
+the two sides write is joined into a Choice under the condition's text, so that the same flag tested later picks the
+same side again.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from ..facts.module import ClassFacts, ModuleFacts
+from ..project.project import Project
+from .events import Event, Log, Site
+from .values import Choice, Step, Sym, Unknown, Value, choose
+
+E = TypeVar("E", bound=Event)
+
+MAX_DEPTH = 60
+MAX_SAME_FUNCTION = 3
+
+
+class OutOfFuel(Exception):
+    """A class needs more steps than it is worth."""
+
+
+@dataclass(eq=False)
+class Frame:
+    """One running function, or a module being read (`function` None)."""
+
+    module: ModuleFacts
+    vars: dict[str, Value] = field(default_factory=dict)
+    owner: ClassFacts | None = None
+    function: ast.AST | None = None
+    closure: dict[str, Value] | None = None
+    parent: Frame | None = None
+    call: Site | None = None
+    returns: list[tuple[dict[str, bool], Value, ast.AST]] = field(default_factory=list)
+    entry_conditions: frozenset[str] = frozenset()
+    serial: int = 0
+
+
+Journal = dict[tuple[int, Any], tuple[dict[Any, Value], Any, Value | None]]
+
+
+class Interpreter:
+    """Shared state of one analysis; the work is done by the functions of the sibling modules."""
+
+    def __init__(self, project: Project, fuel: int = 150_000) -> None:
+        self.project = project
+        self.log = Log()
+        self.fuel_per_root = fuel
+        self.fuel = fuel
+        self.branch: dict[str, bool] = {}
+        self.choice: dict[str, bool] = {}
+        self.journals: list[Journal] = []
+        self.frame: Frame | None = None
+        self.depth = 0
+        self.root: ClassFacts | None = None
+        self.globals: dict[tuple[int, str], Value] = {}
+        self.reading: set[tuple[int, str]] = set()
+        self.visited: set[int] = set()
+        self.memo: dict[Any, Value] = {}
+        self._serial = itertools.count()
+
+    # -- bookkeeping -------------------------------------------------------------------------------------------
+
+    def spend(self) -> None:
+        self.fuel -= 1
+        if self.fuel < 0:
+            raise OutOfFuel
+
+    def fresh(self, name: str, *tags: str) -> Sym:
+        """An unknown with an identity of its own."""
+        return Sym.named(f"{name}#{next(self._serial)}", *tags)
+
+    def site(self, node: ast.expr | ast.stmt) -> Site:
+        assert self.frame is not None
+        return Site(self.frame.module, node)
+
+    def step(self, node: ast.AST, text: str, *before: Step | None) -> Step:
+        """A link of evidence at `node` of the running file."""
+        assert self.frame is not None
+        line = getattr(node, "lineno", 1)
+        return Step(self.frame.module.display, line, text, tuple(step for step in before if step is not None))
+
+    def stack(self) -> tuple[Site, ...]:
+        sites: list[Site] = []
+        frame = self.frame
+        while frame is not None:
+            if frame.call is not None:
+                sites.append(frame.call)
+            frame = frame.parent
+        return tuple(reversed(sites))
+
+    def emit(self, kind: Callable[..., E], node: ast.expr | ast.stmt, **fields: Any) -> None:
+        """Log an event at `node` of the running frame."""
+        assert self.frame is not None
+        self.log.events.append(
+            kind(
+                self.site(node),
+                self.frame.owner,
+                dict(self.branch),
+                dict(self.choice),
+                self.stack(),
+                self.root,
+                **fields,
+            )
+        )
+
+    # -- writes that can be undone -----------------------------------------------------------------------------
+
+    def write(self, target: dict[Any, Value], key: Any, value: Value) -> None:
+        """Store, remembering the old value for every open branch."""
+        if self.journals:
+            journal = self.journals[-1]
+            mark = (id(target), key)
+            if mark not in journal:
+                journal[mark] = (target, key, target.get(key))
+        target[key] = value
+
+    def _undo(self, journal: Journal) -> dict[tuple[int, Any], Value | None]:
+        """Restore what a branch changed; returns the values it had left."""
+        left: dict[tuple[int, Any], Value | None] = {}
+        for mark, (target, key, old) in journal.items():
+            left[mark] = target.get(key)
+            if old is None:
+                target.pop(key, None)
+            else:
+                target[key] = old
+        return left
+
+    def both(self, key: str, then: Callable[[], bool], other: Callable[[], bool]) -> bool:
+        """Run both sides of an undecided condition and join what they wrote.
+
+        Each side returns whether control goes on after it. Where only one does, its writes stand alone and the
+        condition is known from there on. Returns whether control goes on at all.
+        """
+        before = dict(self.branch)
+        results: list[tuple[bool, Journal]] = []
+        kept: list[dict[tuple[int, Any], Value | None]] = []
+        marks: dict[tuple[int, Any], tuple[dict[Any, Value], Any, Value | None]] = {}
+        for side, run in ((True, then), (False, other)):
+            self.branch = {**before, key: side}
+            journal: Journal = {}
+            self.journals.append(journal)
+            try:
+                goes_on = run()
+            finally:
+                self.journals.pop()
+            results.append((goes_on, journal))
+            marks.update({mark: entry for mark, entry in journal.items() if mark not in marks})
+            kept.append(self._undo(journal))
+        self.branch = before
+        goes = (results[0][0], results[1][0])
+        for mark, (target, name, old) in marks.items():
+            values = [side.get(mark, old) for side in kept]
+            if goes == (True, True):
+                left, right = values
+                if left is None or right is None:
+                    value = left if left is not None else right
+                else:
+                    value = choose(key, left, right)
+            else:
+                value = values[0] if goes[0] else values[1]
+            if value is not None and any(goes):
+                self.write(target, name, value)
+        if goes[0] != goes[1]:
+            self.branch[key] = goes[0]
+        return any(goes)
+
+    # -- alternatives ------------------------------------------------------------------------------------------
+
+    def settle(self, value: Value) -> Value:
+        """Follow a Choice as far as the conditions in force decide it."""
+        while isinstance(value, Choice):
+            side = self.branch.get(value.key, self.choice.get(value.key))
+            if side is None:
+                return value
+            value = value.then if side else value.other
+        return value
+
+    @contextlib.contextmanager
+    def picking(self, key: str, side: bool) -> Iterator[None]:
+        before = self.choice
+        self.choice = {**before, key: side}
+        try:
+            yield
+        finally:
+            self.choice = before
+
+    def lift(self, action: Callable[..., Value], *values: Value) -> Value:
+        """Apply `action` to every combination of alternatives of `values`."""
+        settled = [self.settle(value) for value in values]
+        for value in settled:
+            if isinstance(value, Choice):
+                with self.picking(value.key, True):
+                    then = self.lift(action, *settled)
+                with self.picking(value.key, False):
+                    other = self.lift(action, *settled)
+                return choose(value.key, then, other)
+        return action(*settled)
+
+    def conditions_since(self, frame: Frame) -> dict[str, bool]:
+        """The conditions taken on since `frame` was entered."""
+        taken = {**self.choice, **self.branch}
+        return {key: side for key, side in taken.items() if key not in frame.entry_conditions}
+
+    def known_side(self, key: str) -> bool | None:
+        return self.branch.get(key, self.choice.get(key))
+
+
+def is_unknown(value: Value) -> bool:
+    return isinstance(value, Unknown)

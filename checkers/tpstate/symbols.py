@@ -1,0 +1,180 @@
+"""Symbolic integers: polynomials over names, so that `num_heads * (dim // num_heads)` is seen to be `dim`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+
+@dataclass(frozen=True)
+class Quotient:
+    """An integer division that does not simplify: an atom of its own."""
+
+    top: Poly
+    bottom: Poly
+
+    def __str__(self) -> str:
+        return f"{_wrapped(self.top)} // {_wrapped(self.bottom)}"
+
+
+Atom = str | Quotient
+Monomial = tuple[Atom, ...]
+
+_MAX_TERMS = 12
+
+
+def _wrapped(poly: Poly) -> str:
+    text = str(poly)
+    return text if text.replace("_", "a").replace(".", "a").isalnum() else f"({text})"
+
+
+def _order(atom: Atom) -> str:
+    return str(atom)
+
+
+@dataclass(frozen=True)
+class Poly:
+    """A sum of products with rational factors, in a canonical order; equal values of equal atoms compare equal."""
+
+    terms: tuple[tuple[Monomial, Fraction], ...]
+
+    @staticmethod
+    def of(terms: dict[Monomial, Fraction]) -> Poly:
+        kept = [(key, value) for key, value in terms.items() if value]
+        return Poly(tuple(sorted(kept, key=lambda term: [_order(atom) for atom in term[0]])))
+
+    @staticmethod
+    def number(value: int | Fraction) -> Poly:
+        return Poly.of({(): Fraction(value)})
+
+    @staticmethod
+    def atom(name: Atom) -> Poly:
+        return Poly((((name,), Fraction(1)),))
+
+    @property
+    def constant(self) -> Fraction | None:
+        """The number this is, when it holds no name."""
+        if not self.terms:
+            return Fraction(0)
+        if len(self.terms) == 1 and self.terms[0][0] == ():
+            return self.terms[0][1]
+        return None
+
+    def __add__(self, other: Poly) -> Poly:
+        total = dict(self.terms)
+        for key, value in other.terms:
+            total[key] = total.get(key, Fraction(0)) + value
+        return Poly.of(total)
+
+    def __neg__(self) -> Poly:
+        return Poly(tuple((key, -value) for key, value in self.terms))
+
+    def __sub__(self, other: Poly) -> Poly:
+        return self + (-other)
+
+    def __mul__(self, other: Poly) -> Poly:
+        total: dict[Monomial, Fraction] = {}
+        for left, left_factor in self.terms:
+            for right, right_factor in other.terms:
+                key, factor = _product(left + right)
+                total[key] = total.get(key, Fraction(0)) + left_factor * right_factor * factor
+        return Poly.of(total)
+
+    def divided(self, other: Poly) -> Poly | None:
+        """The exact quotient by a single product, or None when it is not one."""
+        if len(other.terms) != 1:
+            return Poly.number(1) if self == other else None
+        (divisor, factor) = other.terms[0]
+        result: dict[Monomial, Fraction] = {}
+        for key, value in self.terms:
+            left = list(key)
+            for atom in divisor:
+                if atom not in left:
+                    return None
+                left.remove(atom)
+            result[tuple(left)] = value / factor
+        return Poly.of(result)
+
+    def floor_divided(self, other: Poly) -> Poly:
+        """Integer division: exact where it can be seen, a Quotient otherwise."""
+        mine, theirs = self.constant, other.constant
+        if mine is not None and theirs:
+            return Poly.number(mine // theirs)
+        exact = self.divided(other)
+        if exact is not None and all(value.denominator == 1 for _, value in exact.terms):
+            return exact
+        if len(self.terms) == 1 and len(self.terms[0][0]) == 1 and self.terms[0][1] == 1:
+            atom = self.terms[0][0][0]
+            if isinstance(atom, Quotient):
+                return Poly.atom(Quotient(atom.top, atom.bottom * other))
+        return Poly.atom(Quotient(self, other))
+
+    def atoms(self) -> set[str]:
+        """Every name in it, inside quotients too."""
+        found: set[str] = set()
+        for key, _ in self.terms:
+            for atom in key:
+                if isinstance(atom, Quotient):
+                    found |= atom.top.atoms() | atom.bottom.atoms()
+                else:
+                    found.add(atom)
+        return found
+
+    def ratio(self, other: Poly) -> Fraction | None:
+        """self / other where that is a plain number."""
+        if not self.terms or not other.terms:
+            return None
+        quotient = self.terms[0][1] / other.terms[0][1]
+        scaled = Poly(tuple((key, value * quotient) for key, value in other.terms))
+        return quotient if scaled == self else None
+
+    def map(self, change: Callable[[Poly], Poly | None]) -> Poly:
+        """Replace every quotient for which `change(quotient as poly)` gives something."""
+        total = Poly.number(0)
+        for key, value in self.terms:
+            product = Poly.number(value)
+            for atom in key:
+                poly = Poly.atom(atom)
+                product = product * ((change(poly) if isinstance(atom, Quotient) else None) or poly)
+            total = total + product
+        return total
+
+    def small(self) -> bool:
+        """Whether it is still worth carrying."""
+        return len(self.terms) <= _MAX_TERMS and all(len(key) <= _MAX_TERMS for key, _ in self.terms)
+
+    def __str__(self) -> str:
+        if not self.terms:
+            return "0"
+        parts = []
+        for key, value in self.terms:
+            names = [f"({atom})" if isinstance(atom, Quotient) and len(key) > 1 else str(atom) for atom in key]
+            if value != 1 or not names:
+                names.insert(0, str(value))
+            parts.append(" * ".join(names))
+        return " + ".join(parts).replace("+ -", "- ")
+
+
+def _product(atoms: Monomial) -> tuple[Monomial, Fraction]:
+    """Canonical order, with `(a // b) * b` read as `a` (sizes are built to divide)."""
+    factor = Fraction(1)
+    left = sorted(atoms, key=_order)
+    changed = True
+    while changed:
+        changed = False
+        for atom in left:
+            if not isinstance(atom, Quotient) or len(atom.bottom.terms) != 1 or len(atom.top.terms) != 1:
+                continue
+            bottom, bottom_factor = atom.bottom.terms[0]
+            rest = list(left)
+            rest.remove(atom)
+            if bottom and all(rest.count(part) >= bottom.count(part) for part in bottom):
+                for part in bottom:
+                    rest.remove(part)
+                top, top_factor = atom.top.terms[0]
+                left = sorted([*rest, *top], key=_order)
+                factor *= top_factor / bottom_factor
+                changed = True
+                break
+    return tuple(left), factor

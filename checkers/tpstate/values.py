@@ -1,0 +1,320 @@
+"""The abstract values the interpreter computes with."""
+
+from __future__ import annotations
+
+import ast
+import enum
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ..facts.module import ClassFacts, ModuleFacts
+from .symbols import Poly
+
+TP = "tp"
+PER_RANK = "per_rank"
+HEADS = "heads"
+
+
+@dataclass(frozen=True)
+class Step:
+    """One link of a chain of evidence; `before` are the steps it rests on."""
+
+    path: str
+    line: int
+    text: str
+    before: tuple[Step, ...] = ()
+
+    def chain(self) -> list[Step]:
+        """The steps oldest first, each once."""
+        seen: list[Step] = []
+
+        def walk(step: Step, depth: int) -> None:
+            if depth < 12:
+                for earlier in step.before:
+                    walk(earlier, depth + 1)
+            if step not in seen:
+                seen.append(step)
+
+        walk(self, 0)
+        return seen
+
+
+class State(enum.Enum):
+    """What one TP rank holds of a tensor."""
+
+    FULL = "full"
+    SHARDED = "split across the TP ranks"
+    PARTIAL = "a partial sum"
+    UNKNOWN = "unknown"
+
+
+class Value:
+    """Anything the interpreter can hold."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True)
+class Unknown(Value):
+    """Nothing is known."""
+
+
+UNKNOWN = Unknown()
+
+
+@dataclass(frozen=True)
+class Const(Value):
+    """A Python constant: None, bool, int, float, str, bytes or Ellipsis."""
+
+    value: Any
+
+
+NONE = Const(None)
+
+
+@dataclass(frozen=True)
+class Sym(Value):
+    """An unknown number or object with an identity, so that equal names are seen to be equal."""
+
+    poly: Poly
+    tags: frozenset[str] = frozenset()
+
+    @staticmethod
+    def named(name: str, *tags: str) -> Sym:
+        return Sym(Poly.atom(name), frozenset(tags))
+
+    @property
+    def text(self) -> str:
+        return str(self.poly)
+
+
+@dataclass(frozen=True)
+class Seq(Value):
+    """A tuple or an immutable view of a list; `rest` stands for any number of further items."""
+
+    items: tuple[Value, ...]
+    rest: Value | None = None
+    kind: str = "tuple"
+
+    def sample(self, limit: int = 64) -> list[Value]:
+        """The items to run a loop over: the known ones, then two of the unknown number."""
+        return [*self.items[:limit], *([self.rest] * 2 if self.rest is not None else [])]
+
+
+@dataclass(frozen=True)
+class Slice(Value):
+    lower: Value
+    upper: Value
+    step: Value
+
+
+@dataclass(frozen=True, eq=False)
+class Cls(Value):
+    """A class: of the tree (`facts`), or external by its dotted name."""
+
+    dotted: str
+    facts: ClassFacts | None = None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Cls) and other.dotted == self.dotted and other.facts is self.facts
+
+    def __hash__(self) -> int:
+        return hash(self.dotted)
+
+
+@dataclass(frozen=True, eq=False)
+class Func(Value):
+    """A function or lambda of the tree with the frame it closes over."""
+
+    node: ast.FunctionDef | ast.Lambda
+    module: ModuleFacts
+    closure: dict[str, Value] | None = None
+    owner: ClassFacts | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Bound(Value):
+    """A method bound to its object."""
+
+    func: Func
+    self: Value
+
+
+@dataclass(frozen=True, eq=False)
+class Partial(Value):
+    """functools.partial"""
+
+    func: Value
+    args: tuple[Value, ...]
+    kwargs: dict[str, Value]
+
+
+@dataclass(frozen=True)
+class Known(Value):
+    """A function of a library or a builtin, by its dotted name."""
+
+    dotted: str
+
+
+@dataclass(frozen=True)
+class TensorMethod(Value):
+    owner: Tensor
+    name: str
+
+
+@dataclass(frozen=True, eq=False)
+class ObjMethod(Value):
+    """A method of an object whose class is not in the tree (list.append, dict.get, nn.Module.to)."""
+
+    owner: Value
+    name: str
+
+
+@dataclass(frozen=True)
+class Mod(Value):
+    """A Python module or namespace of the tree."""
+
+    facts: ModuleFacts | None
+    dotted: str
+
+
+@dataclass(frozen=True)
+class Super(Value):
+    obj: Value
+    after: ClassFacts
+
+
+_serial = itertools.count()
+
+
+@dataclass(eq=False)
+class Obj(Value):
+    """An instance. `attrs` changes while code runs; `cls` tells its class; `made_at` the call that built it."""
+
+    cls: Cls
+    attrs: dict[str, Value] = field(default_factory=dict)
+    args: dict[str, Value] = field(default_factory=dict)
+    made_at: Any = None
+    serial: int = field(default_factory=lambda: next(_serial))
+    name: str = ""
+    opaque: bool = False
+
+    def __repr__(self) -> str:
+        return f"<{self.cls.dotted} #{self.serial}>"
+
+
+@dataclass(eq=False)
+class Heap(Value):
+    """A list, dict or module container: `content` is replaced as a whole so that branches can be undone."""
+
+    kind: str
+    attrs: dict[str, Value] = field(default_factory=dict)
+    serial: int = field(default_factory=lambda: next(_serial))
+
+    @property
+    def content(self) -> Value:
+        return self.attrs["content"]
+
+
+@dataclass(frozen=True, eq=False)
+class Table(Value):
+    """The content of a dict: known entries and, where keys are computed, `rest`."""
+
+    entries: dict[Any, Value]
+    rest: Value | None = None
+    name: str = ""
+
+
+@dataclass(frozen=True)
+class Tensor(Value):
+    """A tensor.
+
+    `state` is what one rank holds; for SHARDED, `last` tells whether the split dimension is known to be the last
+    one. `width` is the full (all ranks together) size of the last dimension. `dims` are the sizes of a tensor made
+    by a factory (`torch.empty(a, b)`), which is how parameters are read. `name` is for messages.
+    """
+
+    state: State
+    last: bool = True
+    width: Poly | None = None
+    why: Step | None = None
+    dims: tuple[Value, ...] | None = None
+    role: str = ""
+    parts: tuple[Poly, int] | None = None
+    tag: str = ""
+
+    def but(self, **changes: Any) -> Tensor:
+        return replace(self, **changes)
+
+
+@dataclass(frozen=True)
+class Pair(Value):
+    """The `(output, bias)` a parallel linear returns."""
+
+    output: Value
+    bias: Value
+    layer: Obj
+    call: Any
+
+    def __hash__(self) -> int:
+        return hash((self.layer.serial, self.output))
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Pair)
+            and other.layer is self.layer
+            and other.output == self.output
+            and other.bias == self.bias
+        )
+
+
+@dataclass(frozen=True)
+class Choice(Value):
+    """One of two values, by a condition that could not be decided: `key` is its canonical text."""
+
+    key: str
+    then: Value
+    other: Value
+
+
+def choose(key: str, then: Value, other: Value) -> Value:
+    """A Choice, or the value itself where both sides are the same; deep choices collapse to UNKNOWN."""
+    if then == other:
+        return then
+    if leaves(then) + leaves(other) > 8:
+        return UNKNOWN
+    return Choice(key, then, other)
+
+
+def leaves(value: Value) -> int:
+    return leaves(value.then) + leaves(value.other) if isinstance(value, Choice) else 1
+
+
+def alternatives(value: Value) -> Iterator[tuple[dict[str, bool], Value]]:
+    """Every leaf of a Choice with the conditions under which it stands."""
+    if not isinstance(value, Choice):
+        yield {}, value
+        return
+    for branch, side in ((value.then, True), (value.other, False)):
+        for conditions, leaf in alternatives(branch):
+            if conditions.get(value.key, side) == side:
+                yield {**conditions, value.key: side}, leaf
+
+
+def poly_of(value: Value) -> Poly | None:
+    """The symbolic number a value is, if it is one."""
+    if isinstance(value, Sym):
+        return value.poly
+    if isinstance(value, Const) and isinstance(value.value, int) and not isinstance(value.value, bool):
+        return Poly.number(value.value)
+    return None
+
+
+def number(poly: Poly, tags: frozenset[str] = frozenset()) -> Value:
+    """A Const for a whole number, else a Sym."""
+    constant = poly.constant
+    if constant is not None and constant.denominator == 1:
+        return Const(int(constant))
+    return Sym(poly, tags) if poly.small() else UNKNOWN
