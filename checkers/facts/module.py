@@ -170,9 +170,7 @@ def _read_class(node: ast.ClassDef, module: ModuleFacts) -> ClassFacts:
 
 
 def _is_setter(function: ast.FunctionDef) -> bool:
-    return any(
-        isinstance(d, ast.Attribute) and d.attr in ("setter", "deleter") for d in function.decorator_list
-    )
+    return any(isinstance(d, ast.Attribute) and d.attr in ("setter", "deleter") for d in function.decorator_list)
 
 
 def _edges(tree: ast.Module) -> Iterator[ImportEdge]:
@@ -191,6 +189,4 @@ def _edges(tree: ast.Module) -> Iterator[ImportEdge]:
             pending += [(child, "typing" if kind == "module" else kind) for child in node.body]
             pending += [(child, kind) for child in node.orelse]
         elif isinstance(node, ast.stmt | ast.Module | ast.ExceptHandler):
-            pending += [
-                (child, kind) for child in ast.iter_child_nodes(node) if not isinstance(child, ast.expr)
-            ]
+            pending += [(child, kind) for child in ast.iter_child_nodes(node) if not isinstance(child, ast.expr)]

@@ -115,11 +115,7 @@ class Project:
         if not all(part.isidentifier() for part in parts):
             return None
         own = self.root_of(near.path)
-        roots = (
-            [own, near.path.parent, *self.files.roots]
-            if len(parts) == 1
-            else [own, *self.files.roots, near.path.parent]
-        )
+        roots = [own, near.path.parent, *self.files.roots] if len(parts) == 1 else [own, *self.files.roots, near.path.parent]
         namespace: NamespaceRef | None = None
         for root in roots:
             base = root.joinpath(*parts)
@@ -165,10 +161,7 @@ class Project:
             return self._follow(module, name, binding, hops)
         if module.is_package:
             inner = self.find_module(f"{module.name}.{name}", module)
-            if isinstance(inner, ModuleFacts) and inner.path.parent in (
-                module.path.parent,
-                module.path.parent / name,
-            ):
+            if isinstance(inner, ModuleFacts) and inner.path.parent in (module.path.parent, module.path.parent / name):
                 return inner
         for star in module.stars:
             target = self._import_target(module, star)
@@ -193,9 +186,7 @@ class Project:
             found = self._attribute(target, value.attr, module, hops + 1)
             if found is None and isinstance(target, ModuleFacts | NamespaceRef):
                 dotted = module.absolute(value.module)
-                return self.find_module(f"{dotted}.{value.attr}", module) or External(
-                    f"{dotted}.{value.attr}"
-                )
+                return self.find_module(f"{dotted}.{value.attr}", module) or External(f"{dotted}.{value.attr}")
             return found
         alias = dotted_name(value)
         if alias is not None and alias != name:
@@ -232,9 +223,7 @@ class Project:
 
     def _lazy_target(self, module: ModuleFacts, name: str, value: ast.expr, hops: int) -> Ref | None:
         parts = [value] if isinstance(value, ast.Constant) else list(getattr(value, "elts", []))
-        texts = [
-            part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str)
-        ]
+        texts = [part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str)]
         if not texts:
             return None
         target = self._import_target(module, texts[0])
@@ -275,12 +264,9 @@ class Project:
     def is_module_class(self, cls: ClassFacts) -> bool:
         """Whether the class is a torch.nn.Module, as far as its visible bases tell."""
         return any(
-            isinstance(entry, External)
-            and entry.dotted.split(".")[-1] in ("Module", "MegatronModule", "ModuleList", "Sequential")
+            isinstance(entry, External) and entry.dotted.split(".")[-1] in ("Module", "MegatronModule", "ModuleList", "Sequential")
             for entry in self.mro(cls)
-        ) or "forward" in {
-            name for entry in self.mro(cls) if isinstance(entry, ClassFacts) for name in entry.methods
-        }
+        ) or "forward" in {name for entry in self.mro(cls) if isinstance(entry, ClassFacts) for name in entry.methods}
 
 
 def dotted_name(node: ast.AST) -> str | None:

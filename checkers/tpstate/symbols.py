@@ -149,9 +149,7 @@ class Poly:
             return "0"
         parts = []
         for key, value in self.terms:
-            names = [
-                f"({atom})" if isinstance(atom, Quotient) and len(key) > 1 else str(atom) for atom in key
-            ]
+            names = [f"({atom})" if isinstance(atom, Quotient) and len(key) > 1 else str(atom) for atom in key]
             if value != 1 or not names:
                 names.insert(0, str(value))
             parts.append(" * ".join(names))
