@@ -1,0 +1,104 @@
+"""Where a project begins, and from which folders its absolute imports start."""
+
+from __future__ import annotations
+
+import ast
+import os
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from .source import SourceFile
+
+MARKERS = (".git", "pyproject.toml", "setup.cfg", "setup.py")
+
+
+class Folders:
+    """Listings of folders, each read once: asking the file system per name is slow on a cluster's disks."""
+
+    def __init__(self) -> None:
+        self._names: dict[str, frozenset[str]] = {}
+
+    def names(self, folder: str) -> frozenset[str]:
+        """What the folder holds; nothing when it cannot be read."""
+        if (known := self._names.get(folder)) is None:
+            try:
+                known = frozenset(os.listdir(folder))
+            except OSError:
+                known = frozenset()
+            self._names[folder] = known
+        return known
+
+    def has(self, path: str) -> bool:
+        """Whether something is there under this very name (on file systems that ignore case, too)."""
+        folder, _, name = path.rpartition(os.sep)
+        return name in self.names(folder or os.sep)
+
+
+def project_root(path: Path, folders: Folders) -> Path:
+    """The nearest folder at or above `path` that is marked as a project.
+
+    Without a marker it is the folder that holds the outermost package around `path`, or the folder itself.
+    """
+    start = path if path.is_dir() else path.parent
+    for folder in (start, *start.parents):
+        if folders.names(str(folder)).intersection(MARKERS):
+            return folder
+    return package_root(start, folders)
+
+
+def package_root(folder: Path, folders: Folders) -> Path:
+    """The first folder at or above `folder` that is no package: where the imports of its modules start."""
+    while "__init__.py" in folders.names(str(folder)) and folder.parent != folder:
+        folder = folder.parent
+    return folder
+
+
+def import_roots(
+    given: Iterable[Path], projects: Iterable[Path], files: Iterable[SourceFile], folders: Folders
+) -> list[Path]:
+    """Folders from which absolute imports may start, outermost first.
+
+    Three kinds: the projects, the given folders and their `src`; the folder above each outermost package; and each
+    folder around a file in which a name that this file imports is found, which covers namespace packages, several
+    roots in one tree and scripts beside their modules.
+    """
+    tops = [Path(top) for top in (*projects, *given)]
+    roots = {folder for folder in tops if folder.is_dir()}
+    roots |= {folder / "src" for folder in roots if "src" in folders.names(str(folder))}
+    limits = {str(folder) for folder in tops}
+    seen: set[tuple[str, frozenset[str]]] = set()
+    for file in files:
+        folder = file.path.parent
+        names = frozenset(_imported_tops(file.tree))
+        if (str(folder), names) in seen:
+            continue
+        seen.add((str(folder), names))
+        roots.add(package_root(folder, folders))
+        while True:
+            inside = folders.names(str(folder))
+            if any(name in inside or f"{name}.py" in inside for name in names):
+                roots.add(folder)
+            if str(folder) in limits or folder.parent == folder:
+                break
+            folder = folder.parent
+    return sorted(roots, key=lambda root: (len(root.parts), str(root)))
+
+
+def _imported_tops(tree: ast.Module) -> Iterable[str]:
+    """First names of the absolute imports of a file, those inside functions left out: they rarely name a new root."""
+    todo: list[ast.stmt] = list(tree.body)
+    while todo:
+        node = todo.pop()
+        if isinstance(node, ast.Import):
+            dotted = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
+            dotted = [node.module]
+        else:
+            if isinstance(node, (ast.If, ast.Try)):
+                todo += [child for child in ast.iter_child_nodes(node) if isinstance(child, ast.stmt)]
+            continue
+        for name in dotted:
+            top = name.partition(".")[0]
+            if top not in sys.stdlib_module_names:
+                yield top

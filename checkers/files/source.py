@@ -1,0 +1,130 @@
+"""Reading one file: bytes to text to syntax tree, with a clear reason when that is not possible."""
+
+from __future__ import annotations
+
+import ast
+import codecs
+import errno
+import io
+import os
+import re
+import sys
+import tokenize
+import warnings
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from ..finding import Place
+from .nesting import LIMIT, is_too_deep
+
+MAX_BYTES = 8 * 2**20
+_COOKIE = re.compile(rb"(?:[ \t\f]*(?:#[^\r\n]*)?\r?\n)?[ \t\f]*#[^\r\n]*?coding[:=][ \t]*[-\w.]+")
+
+
+class Unusable(Exception):
+    """A file that cannot be analysed; the text says why."""
+
+
+@dataclass(frozen=True, eq=False)
+class SourceFile:
+    """One parsed file. `text` has `\\n` line ends whatever the file has, so that lines are those of the parser.
+
+    `display` is how messages name the file: relative to the working folder when inside it, with forward slashes.
+    """
+
+    path: Path
+    display: str
+    text: str
+    tree: ast.Module
+
+    @cached_property
+    def lines(self) -> list[str]:
+        return self.text.split("\n")
+
+    def column(self, line: int, offset: int) -> int:
+        """The column in characters of a byte offset of the parser."""
+        text = self.lines[line - 1] if line <= len(self.lines) else ""
+        return offset if text.isascii() else len(text.encode()[:offset].decode(errors="ignore"))
+
+    def place(
+        self, node: ast.expr | ast.stmt | ast.arg | ast.keyword | ast.alias | ast.excepthandler
+    ) -> Place:
+        """The span of a node."""
+        end_line = node.end_lineno or node.lineno
+        end = node.col_offset if node.end_col_offset is None else node.end_col_offset
+        return Place(
+            self.display,
+            node.lineno,
+            self.column(node.lineno, node.col_offset),
+            end_line,
+            self.column(end_line, end),
+        )
+
+
+def read_bytes(path: str | Path) -> bytes:
+    """The bytes of a regular file (the caller knows that it is one: opening a pipe would wait for ever).
+
+    Raises:
+        Unusable: it cannot be read, is larger than `MAX_BYTES`, or is binary.
+    """
+    try:
+        with open(path, "rb") as file:
+            if os.fstat(file.fileno()).st_size > MAX_BYTES:
+                raise Unusable(f"larger than {MAX_BYTES // 2**20} MB")
+            data = file.read()
+    except OSError as error:
+        raise Unusable(why_unreadable(error)) from None
+    if b"\0" in data:
+        raise Unusable("not UTF-8: NUL bytes, so not Python source; save it as UTF-8")
+    return data
+
+
+def why_unreadable(error: OSError) -> str:
+    """One line for an error of the operating system."""
+    if error.errno == errno.ELOOP:
+        return "symbolic link loop"
+    return f"unreadable: {(error.strerror or str(error)).lower()}"
+
+
+def decode(data: bytes) -> str:
+    """Source text by byte-order mark, coding cookie (PEP 263) or UTF-8, with `\\n` line ends.
+
+    Raises:
+        Unusable: the bytes are not text in that encoding, or the encoding is unknown.
+    """
+    encoding = "utf-8"
+    if data.startswith(codecs.BOM_UTF8) or _COOKIE.match(data):
+        try:
+            encoding = tokenize.detect_encoding(io.BytesIO(data).readline)[0]
+        except (SyntaxError, ValueError) as error:
+            raise Unusable(f"unknown source encoding: {error}") from None
+    try:
+        text = data.decode(encoding)
+    except (ValueError, LookupError) as error:
+        at = data.count(b"\n", 0, getattr(error, "start", 0)) + 1
+        raise Unusable(f"not {encoding.upper()}: line {at}; save it as UTF-8") from None
+    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+
+
+def parse(path: Path, display: str, data: bytes) -> SourceFile:
+    """The parsed file.
+
+    Raises:
+        Unusable: it is not text, not Python, or nested too deeply.
+    """
+    text = decode(data)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # such as an invalid escape in a string: not ours to report
+            tree = ast.parse(text, display)
+    except SyntaxError as error:
+        version = f"Python {sys.version_info.major}.{sys.version_info.minor}"
+        raise Unusable(f"syntax error at line {error.lineno or 1} (read as {version}): {error.msg}") from None
+    except (RecursionError, MemoryError):
+        raise Unusable("nested too deeply to parse") from None
+    except (ValueError, OverflowError) as error:
+        raise Unusable(f"not Python source: {error}") from None
+    if is_too_deep(tree):
+        raise Unusable(f"nested deeper than {LIMIT} levels")
+    return SourceFile(path, display, text, tree)

@@ -1,0 +1,114 @@
+"""Which Python files a folder holds, respecting .gitignore and excludes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from pathspec import GitIgnoreSpec
+
+from ..finding import Skipped
+
+# Folders that hold other people's code or build results, in every project.
+NEVER = frozenset(
+    ".bzr .direnv .eggs .git .hg .mypy_cache .nox .pytest_cache .ruff_cache .svn .tox .venv __pycache__ "
+    "__pypackages__ _build buck-out node_modules site-packages venv".split()
+)
+Rules = tuple[tuple[str, GitIgnoreSpec], ...]
+
+
+def walk(
+    top: Path, outer: Rules, skip: Callable[[Skipped], None], display: Callable[[str], str]
+) -> Iterator[str]:
+    """Paths of the Python files below `top`, in a fixed order.
+
+    Links to folders are not followed: what they point to is met on its own when it is inside the tree, and is not part
+    of the tree (often a large data set) when it is outside.
+    """
+    todo: list[tuple[str, Rules]] = [(str(top), outer)]
+    while todo:
+        folder, rules = todo.pop()
+        try:
+            with os.scandir(folder) as found:
+                entries = sorted(found, key=lambda entry: entry.name)
+        except OSError as error:
+            skip(Skipped(display(folder), f"folder cannot be read: {(error.strerror or str(error)).lower()}"))
+            continue
+        if any(entry.name == ".gitignore" for entry in entries):
+            rules = (*rules, *read_ignore_file(folder))
+        inner: list[tuple[str, Rules]] = []
+        for entry in entries:
+            name = entry.name
+            if entry.is_dir(follow_symlinks=False):
+                if name not in NEVER and not is_ignored(entry.path, rules, folder=True):
+                    inner.append((entry.path, rules))
+            elif entry.is_symlink() and (reason := _refused_link(entry, top)):
+                if reason != _ELSEWHERE and not is_ignored(entry.path, rules):
+                    skip(Skipped(display(entry.path), reason))
+            elif name.endswith(".py") and entry.is_file() and not is_ignored(entry.path, rules):
+                yield entry.path
+        if not any(entry.name == "pyvenv.cfg" for entry in entries):
+            todo += reversed(inner)
+
+
+_ELSEWHERE = "seen under its own name"
+
+
+def _refused_link(entry: os.DirEntry[str], top: Path) -> str:
+    """Why a link is not followed; empty for a link to a Python file."""
+    python = entry.name.endswith(".py")
+    try:
+        is_folder = entry.is_dir()
+        is_there = is_folder or entry.is_file()
+    except OSError:
+        return "symbolic link loop" if python else _ELSEWHERE
+    if not is_there:
+        return "broken symbolic link" if python else _ELSEWHERE
+    target = os.path.realpath(entry.path)
+    if is_folder and (entry.path + os.sep).startswith(target + os.sep):
+        return "symbolic link loop"
+    if (target + os.sep).startswith(os.path.realpath(top) + os.sep):
+        return _ELSEWHERE
+    return "symbolic link to a folder outside the tree: name that folder to check it" if is_folder else ""
+
+
+def is_ignored(path: str, rules: Rules, folder: bool = False) -> bool:
+    """Whether .gitignore files say so; the last one that speaks of the path decides."""
+    for base, spec in reversed(rules):
+        relative = path[len(base) + 1 :].replace(os.sep, "/") + ("/" if folder else "")
+        verdict = spec.check_file(relative).include
+        if verdict is not None:
+            return verdict
+    return False
+
+
+def read_ignore_file(folder: str) -> Rules:
+    """The rules of a folder's .gitignore; none when there is no readable one."""
+    try:
+        with open(os.path.join(folder, ".gitignore"), encoding="utf-8", errors="replace") as file:
+            return patterns(folder, tuple(file.read().splitlines()))
+    except OSError:
+        return ()
+
+
+def patterns(folder: str, lines: tuple[str, ...]) -> Rules:
+    """Rules from patterns relative to `folder`; a pattern that is no pattern is passed over, as git does."""
+    good = []
+    for line in lines:
+        try:
+            GitIgnoreSpec.from_lines([line])
+        except ValueError:
+            continue
+        good.append(line)
+    return ((folder.rstrip(os.sep), GitIgnoreSpec.from_lines(good)),) if good else ()
+
+
+def outer_rules(top: Path) -> Rules:
+    """The rules of the .gitignore files above `top`, up to the repository's own folder."""
+    found: list[Rules] = []
+    for above in top.parents:
+        found.append(read_ignore_file(str(above)))
+        if (above / ".git").exists():
+            return tuple(rule for rules in reversed(found) for rule in rules)
+    return ()

@@ -1,0 +1,170 @@
+"""What a run is told: the command line's options and `[onescience-check]` of setup.cfg or pyproject.toml."""
+
+from __future__ import annotations
+
+import configparser
+import difflib
+import shlex
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+PROFILES = ("auto", "guide", "universal")
+
+
+class SettingsError(Exception):
+    """A setting that cannot be used. The text names the file, the key and what to write."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Defaults are those of a tree without any configuration.
+
+    `base` is the folder that `exclude` patterns are relative to: the one that holds the settings file.
+    `providers` are extra rows of the table of parallel layers: `{"name": "pkg.mod.Class", "kind": "column", ...}`.
+    """
+
+    profile: str = "auto"
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    tp: tuple[int, ...] = (1, 2, 4, 8)
+    jobs: int = 1
+    providers: tuple[dict[str, str], ...] = ()
+    framework: tuple[str, ...] = ("onescience.distributed.megatron", "megatron")
+    allow_plain_linear: tuple[str, ...] = ()
+    sequence_parallel: bool = False
+    fail_on: tuple[str, ...] = ("E", "W")
+    base: Path = field(default_factory=Path.cwd)
+
+
+def load_settings(start: Path) -> Settings:
+    """Settings of the nearest setup.cfg or pyproject.toml at or above `start` that has our section.
+
+    Raises:
+        SettingsError: a file on the way cannot be read, or a key or value is unknown.
+    """
+    folder = start if start.is_dir() else start.parent
+    for above in (folder, *folder.parents):
+        for name, read in (("pyproject.toml", _read_toml), ("setup.cfg", _read_cfg)):
+            path = above / name
+            if path.is_file() and (section := read(path)) is not None:
+                return replace(Settings(base=above), **dict(_convert(path, section)))
+    return Settings()
+
+
+def _read_toml(path: Path) -> dict[str, Any] | None:
+    try:
+        section = tomllib.loads(path.read_text("utf-8")).get("tool", {}).get("onescience-check")
+    except (OSError, ValueError, RecursionError, AttributeError) as error:
+        raise SettingsError(f"{path}: cannot be read as TOML: {_one_line(error)}") from None
+    if section is not None and not isinstance(section, dict):
+        raise SettingsError(f"{path}: tool.onescience-check must be a table: write [tool.onescience-check]")
+    return section
+
+
+def _read_cfg(path: Path) -> dict[str, Any] | None:
+    parser = configparser.ConfigParser(interpolation=None)
+    try:
+        parser.read_string(path.read_text("utf-8"), str(path))
+    except (OSError, ValueError, configparser.Error) as error:
+        raise SettingsError(f"{path}: cannot be read: {_one_line(error)}") from None
+    return dict(parser["onescience-check"]) if parser.has_section("onescience-check") else None
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())
+
+
+def _convert(path: Path, section: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    for written, value in section.items():
+        key = written.replace("-", "_")
+        if key not in _KINDS:
+            near = difflib.get_close_matches(key, _KINDS, 1)
+            hint = (
+                f"did you mean {_written(near[0])}?" if near else f"known: {', '.join(map(_written, _KINDS))}"
+            )
+            raise SettingsError(f"{path}: unknown key {written!r} in onescience-check; {hint}")
+        wanted, convert = _KINDS[key]
+        try:
+            yield key, convert(value)
+        except (TypeError, ValueError, AttributeError, LookupError):
+            raise SettingsError(f"{path}: {written} = {value!r}: write {wanted}") from None
+
+
+def _written(key: str) -> str:
+    return key.replace("_", "-")
+
+
+def words(value: Any) -> tuple[str, ...]:
+    """Items of a list, or of a text split at commas and line ends."""
+    if isinstance(value, str):
+        return tuple(item.strip() for line in value.splitlines() for item in line.split(",") if item.strip())
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise TypeError
+    return tuple(value)
+
+
+def sizes(value: Any) -> tuple[int, ...]:
+    """Tensor-parallel sizes: positive, sorted, without repeats."""
+    found = sorted({_positive(item) for item in (value if isinstance(value, list) else words(value))})
+    if not found:
+        raise ValueError
+    return tuple(found)
+
+
+def _positive(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, (str, int)) or (number := int(value)) < 1:
+        raise TypeError
+    return number
+
+
+def _flag(value: Any) -> bool:
+    if isinstance(value, str):
+        return configparser.ConfigParser.BOOLEAN_STATES[value.lower()]
+    if not isinstance(value, bool):
+        raise TypeError
+    return value
+
+
+def _profile(value: Any) -> str:
+    if value not in PROFILES:
+        raise TypeError
+    return str(value)
+
+
+def _providers(value: Any) -> tuple[dict[str, str], ...]:
+    if isinstance(value, str):
+        rows = [shlex.split(line) for line in value.splitlines() if line.strip()]
+        value = [{"name": row[0], **dict(pair.split("=", 1) for pair in row[1:])} for row in rows]
+    if not all("." in row["name"] for row in value):
+        raise ValueError
+    return tuple({key: str(item) for key, item in row.items()} for row in value)
+
+
+_LIST = "names separated by commas, or a TOML list of strings"
+_KINDS: dict[str, tuple[str, Callable[[Any], Any]]] = {
+    "profile": ("auto, guide or universal", _profile),
+    "select": (_LIST, words),
+    "ignore": (_LIST, words),
+    "exclude": (".gitignore patterns separated by commas, or a TOML list of them", words),
+    "tp": ("tensor-parallel sizes such as 1,2,4,8", sizes),
+    "jobs": ("a number from 1", _positive),
+    "providers": (
+        "one class a line, as in: mylib.layers.ColumnLinear kind=column returns=tensor",
+        _providers,
+    ),
+    "framework": (_LIST, words),
+    "allow_plain_linear": (_LIST, words),
+    "sequence_parallel": ("true or false", _flag),
+    "fail_on": ("id prefixes such as E,W", words),
+}
+
+assert set(_KINDS) | {"base"} == {item.name for item in fields(Settings)}

@@ -1,0 +1,111 @@
+"""Which files a run looks at, and where imports start."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from onescience_check.checkers.files.discovery import FileSet
+from onescience_check.checkers.files.prefilter import is_relevant
+from onescience_check.checkers.settings import Settings
+
+LAYER = "from megatron.core.tensor_parallel import ColumnParallelLinear\n"
+
+
+@pytest.fixture
+def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def write(tree: Path, *names: str, text: str = LAYER) -> None:
+    for name in names:
+        (tree / name).parent.mkdir(parents=True, exist_ok=True)
+        (tree / name).write_text(text)
+
+
+def shown(found: FileSet, tree: Path) -> list[str]:
+    return sorted(str(path.relative_to(tree)) for path in found.targets)
+
+
+def test_ignored_files_are_left_out(tree: Path) -> None:
+    write(
+        tree, "a.py", "build/b.py", "pkg/c.py", "pkg/kept/d.py", "pkg/e.py", ".venv/f.py", "env/g.py", "h.py"
+    )
+    write(tree, "env/pyvenv.cfg", text="")
+    write(tree, ".gitignore", text="/build/\ne.py\nh.*\n")
+    write(tree, "pkg/.gitignore", text="c.py\n!e.py\n")
+    found = FileSet.gather([tree], Settings(exclude=("kept/",), base=tree))
+    assert shown(found, tree) == ["a.py", "env/g.py", "pkg/e.py"]
+
+
+def test_ignore_files_above_count_up_to_the_repository(tree: Path) -> None:
+    write(tree, ".gitignore", text="*.py\n")
+    write(tree, "repo/.git/HEAD", "repo/.gitignore", text="skipped.py\n")
+    write(tree, "repo/pkg/skipped.py", "repo/pkg/kept.py")
+    assert shown(FileSet.gather([tree / "repo/pkg"], Settings()), tree) == ["repo/pkg/kept.py"]
+
+
+def test_what_is_named_is_looked_at_although_ignored(tree: Path) -> None:
+    write(tree, ".git/HEAD", text="")
+    write(tree, ".gitignore", text="gen/\n")
+    write(tree, "gen/a.py", "gen/b.py")
+    assert shown(FileSet.gather([tree / "gen"], Settings()), tree) == ["gen/a.py", "gen/b.py"]
+    assert shown(FileSet.gather([tree / "gen/a.py"], Settings()), tree) == ["gen/a.py"]
+
+
+def test_a_part_of_a_project_is_understood_through_the_whole(tree: Path) -> None:
+    write(tree, "pyproject.toml", text="")
+    write(tree, "src/pkg/layers.py", "src/pkg/models/model.py", "examples/train.py")
+    write(tree, "src/pkg/plain.py", text="import os\n")
+    found = FileSet.gather([tree / "src/pkg/models"], Settings())
+    assert shown(found, tree) == ["src/pkg/models/model.py"]
+    assert [file.display for file in found.files] == [
+        "examples/train.py",
+        "src/pkg/layers.py",
+        "src/pkg/models/model.py",
+    ]
+    assert found.load(tree / "src/pkg/plain.py").text == "import os\n"
+    assert found.load(tree / "src/pkg/absent.py") is None
+    assert found.exists(tree / "src/pkg") and not found.exists(tree / "src/Pkg")
+
+
+def test_import_roots(tree: Path) -> None:
+    write(tree, "setup.cfg", text="")
+    write(tree, "src/space/fuser/block.py", text=LAYER + "from space.mlp import Mlp\n")
+    write(tree, "src/space/mlp.py", text="")
+    write(tree, "lib/pkg/__init__.py", "lib/pkg/sub/__init__.py", text="")
+    write(tree, "lib/pkg/sub/layer.py")
+    write(
+        tree,
+        "examples/one/train.py",
+        "examples/two/train.py",
+        text=LAYER + "try:\n    import model\nfinally: pass\n",
+    )
+    write(tree, "examples/one/model.py", "examples/two/model.py")
+    found = FileSet.gather([tree], Settings())
+    for root in ("", "src", "lib", "examples/one", "examples/two"):
+        assert tree / root in found.roots
+    assert tree / "lib/pkg" not in found.roots
+    assert found.roots_for(tree / "examples/two/train.py")[0] == tree / "examples/two"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "from vllm.model_executor.layers.linear import RowParallelLinear",
+        "_FUSER_REGISTRY = {}",
+        "self.fuser = OneFuser(style='x')",
+        "class PanguStage0(nn.Module): ...",
+        "class PanguDistributedFuser(nn.Module): ...",
+        "pretrain(a, b)",
+    ],
+)
+def test_the_prefilter_keeps_what_matters(text: str) -> None:
+    assert is_relevant(text.encode())
+
+
+@pytest.mark.parametrize("text", ["import torch", "OneCycleLR = 1", "DistributedSampler(x)", "stage = 1"])
+def test_the_prefilter_drops_the_rest(text: str) -> None:
+    assert not is_relevant(text.encode())

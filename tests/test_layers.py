@@ -1,0 +1,106 @@
+"""Arrows point one way: a module of one step imports nothing of a later step."""
+
+from __future__ import annotations
+
+import ast
+import configparser
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+# Each step may import from those before it. `finding` and `rule` are the shared data types.
+STEPS = "finding settings files facts project tpstate rule rules suppression engine frontends".split()
+PARTS = ("checkers", "runtime", "reference_models")
+
+
+def modules(part: str) -> list[Path]:
+    return sorted((ROOT / part).rglob("*.py"))
+
+
+def imports(path: Path) -> Iterator[tuple[int, str]]:
+    """Line and absolute dotted name of every import, those for the type checker left out."""
+    package = ("onescience_check", *path.relative_to(ROOT).with_suffix("").parts[:-1])
+    todo: list[ast.AST] = [ast.parse(path.read_text("utf-8"))]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            todo += node.orelse
+            continue
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else ()
+            start = ".".join((*base, *([node.module] if node.module else [])))
+            yield from ((node.lineno, f"{start}.{alias.name}") for alias in node.names)
+        todo += ast.iter_child_nodes(node)
+
+
+def step(dotted: str) -> int | None:
+    """The step a module of the checkers belongs to."""
+    parts = dotted.split(".")
+    if parts[:2] != ["onescience_check", "checkers"] or len(parts) < 3:
+        return None
+    return STEPS.index(parts[2]) if parts[2] in STEPS else None
+
+
+def own_step(path: Path) -> int | None:
+    return step(".".join(("onescience_check", *path.relative_to(ROOT).with_suffix("").parts)))
+
+
+@pytest.mark.parametrize("path", modules("checkers"), ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_module_imports_nothing_of_a_later_step(path: Path) -> None:
+    own = own_step(path)
+    if own is None:
+        assert path == ROOT / "checkers/__init__.py", f"{path.name} belongs to no step"
+        own = len(STEPS)
+    late = [f"line {line}: {name}" for line, name in imports(path) if (step(name) or 0) > own]
+    assert not late
+
+
+@pytest.mark.parametrize("path", modules("checkers"), ids=lambda path: str(path.relative_to(ROOT)))
+def test_the_checkers_need_neither_torch_nor_the_other_parts(path: Path) -> None:
+    heavy = ("torch", "megatron", "numpy", "onescience_check.runtime", "onescience_check.reference_models")
+    assert not [name for _, name in imports(path) if name.startswith(heavy)]
+
+
+@pytest.mark.parametrize("part", ["runtime", "reference_models"])
+def test_runtime_and_models_do_not_need_the_checkers(part: str) -> None:
+    names = [name for path in modules(part) for _, name in imports(path)]
+    assert names
+    assert not [name for name in names if name.startswith("onescience_check.checkers")]
+
+
+def test_the_steps_exist() -> None:
+    for name in STEPS:
+        assert (ROOT / "checkers" / name).is_dir() or (ROOT / "checkers" / f"{name}.py").is_file(), name
+
+
+def setup() -> configparser.ConfigParser:
+    parser = configparser.ConfigParser(interpolation=None)
+    parser.read(ROOT / "setup.cfg", "utf-8")
+    return parser
+
+
+def test_setup_cfg_lists_every_package() -> None:
+    listed = set(setup()["options"]["packages"].split())
+    found = {
+        ".".join(("onescience_check", *path.parent.relative_to(ROOT).parts))
+        for part in PARTS
+        for path in modules(part)
+    }
+    assert listed == found
+
+
+def test_setup_cfg_includes_every_data_file() -> None:
+    parser = setup()
+    patterns = dict(parser["options.package_data"]) if parser.has_section("options.package_data") else {}
+    for part in PARTS:
+        for path in (ROOT / part).rglob("*"):
+            if path.is_file() and path.suffix not in (".py", ".pyc"):
+                package = ".".join(("onescience_check", *path.parent.relative_to(ROOT).parts))
+                globs = patterns.get(package, patterns.get("*", "")).replace(",", " ").split()
+                assert any(path.match(glob) for glob in globs), (
+                    f"{path.relative_to(ROOT)} is not in package_data"
+                )
