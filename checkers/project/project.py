@@ -140,6 +140,10 @@ class Project:
             self._resolved[key] = ref
         return self._resolved[key]
 
+    def imported(self, module: ModuleFacts, binding: Import) -> Ref | None:
+        """What a `from` import statement binds, also one inside a function."""
+        return self._follow(module, binding.attr or "", Binding(binding, True), 0)
+
     def attribute(self, ref: Ref, attr: str, near: ModuleFacts) -> Ref | None:
         """What `ref.attr` means: a member of a module, package or external name."""
         return self._attribute(ref, attr, near, 0)

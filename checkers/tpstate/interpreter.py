@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from ..facts.module import ClassFacts, ModuleFacts
 from ..project.project import Project
 from .events import Event, Log, Site
-from .values import Choice, Step, Sym, Unknown, Value, choose
+from .values import Choice, Step, Sym, Value, choose
 
 E = TypeVar("E", bound=Event)
 
@@ -141,12 +141,14 @@ class Interpreter:
         Each side returns whether control goes on after it. Where only one does, its writes stand alone and the
         condition is known from there on. Returns whether control goes on at all.
         """
+        while key.startswith("not "):
+            key, then, other = key[4:], other, then
         before = dict(self.branch)
         results: list[tuple[bool, Journal]] = []
         kept: list[dict[tuple[int, Any], Value | None]] = []
         marks: dict[tuple[int, Any], tuple[dict[Any, Value], Any, Value | None]] = {}
         for side, run in ((True, then), (False, other)):
-            self.branch = {**before, key: side}
+            self.branch = {**before, **implied(key, side)}
             journal: Journal = {}
             self.journals.append(journal)
             try:
@@ -171,7 +173,7 @@ class Interpreter:
             if value is not None and any(goes):
                 self.write(target, name, value)
         if goes[0] != goes[1]:
-            self.branch[key] = goes[0]
+            self.branch.update(implied(key, goes[0]))
         return any(goes)
 
     # -- alternatives ------------------------------------------------------------------------------------------
@@ -179,7 +181,7 @@ class Interpreter:
     def settle(self, value: Value) -> Value:
         """Follow a Choice as far as the conditions in force decide it."""
         while isinstance(value, Choice):
-            side = self.branch.get(value.key, self.choice.get(value.key))
+            side = self.known_side(value.key)
             if side is None:
                 return value
             value = value.then if side else value.other
@@ -212,8 +214,43 @@ class Interpreter:
         return {key: side for key, side in taken.items() if key not in frame.entry_conditions}
 
     def known_side(self, key: str) -> bool | None:
-        return self.branch.get(key, self.choice.get(key))
+        """The side of a condition that is in force, by itself or through its parts; None when it is open."""
+        side = self.branch.get(key)
+        if side is None:
+            side = self.choice.get(key)
+        if side is not None:
+            return side
+        if key.startswith("not "):
+            inner = self.known_side(key[4:])
+            return None if inner is None else not inner
+        if key.startswith("("):
+            for joiner, decisive in ((" and ", False), (" or ", True)):
+                parts = split_parts(key, joiner)
+                if len(parts) > 1:
+                    sides = [self.known_side(part) for part in parts]
+                    if decisive in sides:
+                        return decisive
+                    return None if None in sides else not decisive
+        return None
 
 
-def is_unknown(value: Value) -> bool:
-    return isinstance(value, Unknown)
+def split_parts(key: str, joiner: str) -> list[str]:
+    """The parts of `(a) and (b)`."""
+    parts = key.split(f"){joiner}(")
+    if len(parts) > 1:
+        parts[0] = parts[0].removeprefix("(")
+        parts[-1] = parts[-1].removesuffix(")")
+    return parts
+
+
+def implied(key: str, side: bool) -> dict[str, bool]:
+    """A condition with all that follows from it: the parts of a true `and`, of a false `or`, and negations."""
+    found = {key: side}
+    if key.startswith("not "):
+        found.update(implied(key[4:], not side))
+    elif key.startswith("("):
+        parts = split_parts(key, " and " if side else " or ")
+        if len(parts) > 1:
+            for part in parts:
+                found.update(implied(part, side))
+    return found

@@ -1,0 +1,282 @@
+"""Modules that are not read: parallel layers by their contract, torch.nn modules by what they do to a state."""
+
+from __future__ import annotations
+
+import ast
+
+from ..project.project import External
+from . import attributes, calls, providers
+from .events import Built, ParallelCall, ShardedEscape
+from .interpreter import Interpreter
+from .providers import Provider
+from .symbols import Poly
+from .values import (
+    NONE,
+    PER_RANK,
+    UNKNOWN,
+    Const,
+    Heap,
+    Obj,
+    Pair,
+    Seq,
+    State,
+    Sym,
+    Table,
+    Tensor,
+    Value,
+    poly_of,
+)
+
+Kwargs = dict[str, Value]
+
+
+def build_external(interp: Interpreter, obj: Obj, args: tuple[Value, ...], kwargs: Kwargs, node: ast.expr) -> Value:
+    """An instance of a library class: a parallel layer, a container, or a module that is not read."""
+    row = providers.provider_for(interp.project, External(obj.cls.dotted))
+    if row is not None:
+        build_parallel(interp, obj, row, args, kwargs, node)
+        return obj
+    last = obj.cls.dotted.rsplit(".", 1)[-1]
+    if last == "Parameter":
+        given = args[0] if args else UNKNOWN
+        if isinstance(given, Tensor):
+            return given.but(role="parameter", state=State.UNKNOWN)
+        return Tensor(State.UNKNOWN, role="parameter")
+    fill_external(interp, obj, obj.cls.dotted, args, kwargs)
+    return obj
+
+
+def fill_external(interp: Interpreter, obj: Obj, dotted: str, args: tuple[Value, ...], kwargs: Kwargs) -> None:
+    """The arguments and children of a module of a library."""
+    last = dotted.rsplit(".", 1)[-1]
+    if last in ("Sequential", "ModuleList", "ParameterList"):
+        obj.attrs["content"] = _children(interp, args, kwargs, spread=last == "Sequential")
+    elif last == "ModuleDict":
+        given = args[0] if args else Heap("dict", {"content": Table({})})
+        is_table = isinstance(given, Heap) and isinstance(given.content, Table)
+        obj.attrs["content"] = given.content if is_table and isinstance(given, Heap) else Table({}, UNKNOWN)
+    obj.args = {**{str(index): value for index, value in enumerate(args)}, **kwargs}
+
+
+def _children(interp: Interpreter, args: tuple[Value, ...], kwargs: Kwargs, spread: bool) -> Value:
+    if "*" in kwargs:
+        return Seq(args, kwargs["*"])
+    if spread and not (len(args) == 1 and isinstance(args[0], Heap)):
+        return Seq(args)
+    if not args:
+        return Seq(())
+    given = args[0]
+    if isinstance(given, Heap) and isinstance(given.content, Table):
+        return Seq(tuple(given.content.entries.values()), given.content.rest)
+    return attributes.as_seq(interp, given) or Seq((), UNKNOWN)
+
+
+def build_parallel(
+    interp: Interpreter, obj: Obj, row: Provider, args: tuple[Value, ...], kwargs: Kwargs, node: ast.expr
+) -> None:
+    """A parallel layer: its arguments by name, and the contract it follows."""
+    bound = dict(zip(row.positional, args, strict=False))
+    bound.update({name: value for name, value in kwargs.items() if name not in ("**", "*")})
+    obj.args = bound
+    obj.attrs["__provider__"] = Const(row)
+    interp.emit(Built, node, obj=obj, positional=len(args), keywords=dict(kwargs), open_keywords="**" in kwargs)
+
+
+def flag(interp: Interpreter, obj: Obj, name: str, default: bool | None) -> bool | None:
+    """A boolean option of a layer: True, False, or None when it cannot be told."""
+    value = interp.settle(obj.args[name]) if name in obj.args else None
+    if value is None:
+        return default
+    return bool(value.value) if isinstance(value, Const) and isinstance(value.value, bool) else None
+
+
+def size(obj: Obj, row: Provider, which: int) -> Poly | None:
+    """input_size (0) or output_size (1) of a parallel layer."""
+    if row.fused or len(row.positional) < 2 or "head" in row.positional[1]:
+        return None if which else poly_of(obj.args.get(row.positional[0], UNKNOWN))
+    value = obj.args.get(row.positional[which], UNKNOWN)
+    if isinstance(value, Heap) and row.kind == providers.COLUMN and isinstance(value.content, Seq):
+        return None
+    return poly_of(value)
+
+
+def label(obj: Obj) -> str:
+    """How a message names a layer: its attribute, else its class."""
+    return obj.name or obj.cls.dotted.rsplit(".", 1)[-1]
+
+
+def call_parallel(
+    interp: Interpreter, obj: Obj, row: Provider, given: Value, kwargs: Kwargs, node: ast.expr
+) -> Value:
+    """Call a parallel layer on one input (no alternatives left) by its contract."""
+    given = calls.as_tensor(interp, given, node, f"it is passed to `{label(obj)}`")
+    if row.kind == providers.EMBEDDING:
+        reduced = flag(interp, obj, "reduce_scatter_embeddings", False)
+        why = interp.step(node, f"`{label(obj)}` is an embedding: it returns every channel")
+        return Tensor(State.FULL if reduced is False else State.UNKNOWN, width=size(obj, row, 1), why=why)
+    output = _output(interp, obj, row, given, kwargs, node)
+    result = _packed(interp, obj, row, output, node)
+    interp.emit(ParallelCall, node, layer=obj, given=given, result=result)
+    return result
+
+
+def _output(interp: Interpreter, obj: Obj, row: Provider, given: Value, kwargs: Kwargs, node: ast.expr) -> Tensor:
+    name, width = label(obj), size(obj, row, 1)
+    before = given.why if isinstance(given, Tensor) else None
+    replicated = row.kind == providers.REPLICATED or flag(interp, obj, "disable_tp", False) is not False
+    group = obj.args.get("parallel_group")
+    if "tp_group" in obj.args or "tp_size" in obj.args or group is not None:
+        own_group = not (isinstance(obj.args.get("tp_group"), Const))
+        if row.family == providers.INFERENCE and own_group:
+            return Tensor(State.UNKNOWN, width=width)
+    if replicated:
+        if row.kind == providers.REPLICATED:
+            why = interp.step(node, f"`{name}` is replicated: every rank holds its whole output")
+            return Tensor(State.FULL, width=width, why=why)
+        return Tensor(State.UNKNOWN, width=width)
+    if row.kind == providers.COLUMN:
+        gathers = flag(interp, obj, "gather_output", False if row.gather is None else row.gather)
+        if "runtime_gather_output" in kwargs or gathers is None or row.returns == providers.UNDECIDED:
+            return Tensor(State.UNKNOWN, width=width)
+        if gathers:
+            why = interp.step(node, f"`{name}` gathers its output (gather_output=True), so it is full")
+            return Tensor(State.FULL, width=width, why=why)
+        why = interp.step(node, f"`{name}` is column-parallel: its output is split")
+        fused = row.fused or "Merged" in obj.cls.dotted or "QKV" in obj.cls.dotted
+        role = "fused" if fused else "column"
+        return Tensor(State.SHARDED, width=width, why=why, role=role, tag=f"column#{obj.serial}")
+    reduces = flag(interp, obj, "reduce_results", True)
+    skips = kwargs.get("skip_all_reduce", Const(False))
+    if flag(interp, obj, "parallel_output", False) is not False or not isinstance(skips, Const):
+        return Tensor(State.UNKNOWN, width=width)
+    if reduces is None:
+        return Tensor(State.UNKNOWN, width=width)
+    if not reduces or skips.value:
+        return Tensor(State.PARTIAL, width=width, why=interp.step(node, f"`{name}` does not reduce its output", before))
+    why = interp.step(node, f"`{name}` is row-parallel: its output is all-reduced, so it is full")
+    return Tensor(State.FULL, width=width, why=why, role="row")
+
+
+def _packed(interp: Interpreter, obj: Obj, row: Provider, output: Tensor, node: ast.expr) -> Value:
+    if row.tensor_flag:
+        returns = flag(interp, obj, row.tensor_flag, True)
+        if returns is None:
+            return UNKNOWN
+        if not returns:
+            return output
+    if row.returns == providers.TENSOR:
+        return output
+    if row.returns == providers.UNDECIDED:
+        return UNKNOWN
+    skip, bias = flag(interp, obj, "skip_bias_add", False), flag(interp, obj, "bias", True)
+    has_bias = skip is True and bias is not False
+    returned = Tensor(State.UNKNOWN, role="returned bias") if has_bias else NONE if skip is False else UNKNOWN
+    return Pair(output, returned, obj, interp.site(node))
+
+
+# -- torch.nn -----------------------------------------------------------------------------------------------------
+
+_KEEPS = frozenset(
+    {
+        "GELU", "ReLU", "SiLU", "LeakyReLU", "ELU", "Tanh", "Sigmoid", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d",
+        "Identity", "Softplus", "Mish", "Hardswish", "PReLU", "ReLU6", "Softmax", "DropPath", "AlphaDropout", "LogSoftmax",
+    }
+)  # fmt: skip
+_NORMS = frozenset({"LayerNorm", "RMSNorm", "BatchNorm1d", "GroupNorm", "FusedLayerNorm", "MixedFusedLayerNorm"})
+_LINEAR = frozenset({"Linear", "Bilinear"})
+_CONV = frozenset({"Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d"})
+
+
+def call_external(interp: Interpreter, obj: Obj, args: tuple[Value, ...], kwargs: Kwargs, node: ast.expr) -> Value:
+    """Call a module of a library."""
+    content = obj.attrs.get("content")
+    if content is not None:
+        return _run_children(interp, obj, interp.settle(content), args, node)
+    dotted = obj.cls.dotted
+    last = dotted.rsplit(".", 1)[-1]
+    first = args[0] if args else next(iter(kwargs.values()), UNKNOWN)
+    if last == "MultiheadAttention":
+        why = interp.step(node, f"`{label(obj)}` is nn.MultiheadAttention: its output is full")
+        return Seq((Tensor(State.FULL, width=poly_of(_argument(obj, 0, "embed_dim")), why=why), UNKNOWN))
+    if last == "Embedding" and dotted.startswith("torch."):
+        why = interp.step(node, f"`{label(obj)}` is nn.Embedding: its output is full")
+        return Tensor(State.FULL, width=poly_of(_argument(obj, 1, "embedding_dim")), why=why)
+    known = last in _KEEPS or last in _NORMS or last in _LINEAR or last in _CONV
+    if not known or not dotted.startswith("torch."):
+        keeps = last in _KEEPS or last in _NORMS
+        return interp.lift(lambda value: _keep(interp, obj, value, node) if keeps else calls.unknown_call(interp, UNKNOWN, (value,), node), first)  # fmt: skip
+    return interp.lift(lambda value: _call_torch(interp, obj, last, value, node), first)
+
+
+def _keep(interp: Interpreter, obj: Obj, value: Value, node: ast.expr) -> Value:
+    value = calls.as_tensor(interp, value, node, f"it is passed to `{label(obj)}`")
+    return value if isinstance(value, Tensor) else UNKNOWN
+
+
+def _argument(obj: Obj, index: int, name: str) -> Value:
+    return obj.args.get(name, obj.args.get(str(index), UNKNOWN))
+
+
+def _call_torch(interp: Interpreter, obj: Obj, last: str, value: Value, node: ast.expr) -> Value:
+    value = calls.as_tensor(interp, value, node, f"it is passed to `{label(obj)}`")
+    if last in _KEEPS:
+        return value if isinstance(value, Tensor) else UNKNOWN
+    if last in _NORMS:
+        return _normalised(interp, obj, value, node)
+    if last in _CONV:
+        return value.but(width=None) if isinstance(value, Tensor) else UNKNOWN
+    return _linear(interp, obj, value, node)
+
+
+def _normalised(interp: Interpreter, obj: Obj, value: Value, node: ast.expr) -> Value:
+    shape = _argument(obj, 0, "normalized_shape")
+    items = attributes.as_seq(interp, shape)
+    sized = poly_of(items.items[-1] if items is not None and items.items else shape)
+    if not isinstance(value, Tensor):
+        return Tensor(State.UNKNOWN, width=sized)
+    if value.state is State.SHARDED and value.last:
+        meets_full(interp, obj, value, sized, _per_rank(shape), node)
+        return value
+    return value if value.width is not None or sized is None or value.state is State.SHARDED else value.but(width=sized)
+
+
+def _linear(interp: Interpreter, obj: Obj, value: Value, node: ast.expr) -> Value:
+    takes, gives = _argument(obj, 0, "in_features"), _argument(obj, 1, "out_features")
+    width = poly_of(gives)
+    if isinstance(value, Tensor) and value.state is State.SHARDED:
+        if value.last:
+            meets_full(interp, obj, value, poly_of(takes), _per_rank(takes), node)
+        return Tensor(State.UNKNOWN, width=width)
+    if _per_rank(gives) or _per_rank(takes) or isinstance(value, Tensor) and value.state is State.PARTIAL:
+        return Tensor(State.UNKNOWN, width=width)
+    why = interp.step(node, f"`{label(obj)}` is nn.Linear: its output is full")
+    return Tensor(State.FULL, width=width, why=why, role="linear")
+
+
+def _per_rank(value: Value) -> bool:
+    return isinstance(value, Sym) and PER_RANK in value.tags
+
+
+def meets_full(
+    interp: Interpreter, obj: Obj, value: Tensor, sized: Poly | None, per_rank: bool, node: ast.expr
+) -> None:
+    """A split value reaches a module with weights: wrong where those are sized for the whole dimension."""
+    proven = not per_rank and sized is not None and value.width is not None and sized == value.width
+    if per_rank:
+        return
+    kind = obj.cls.dotted.rsplit(".", 1)[-1]
+    interp.emit(ShardedEscape, node, tensor=value, consumer=f"`{label(obj)}` (nn.{kind})", proven=proven, layer=obj)
+
+
+def _run_children(interp: Interpreter, obj: Obj, content: Value, args: tuple[Value, ...], node: ast.expr) -> Value:
+    last = obj.cls.dotted.rsplit(".", 1)[-1]
+    if not isinstance(content, Seq) or not args or last not in ("Sequential",) and obj.cls.facts is None:
+        return UNKNOWN
+    value = args[0]
+    for child in content.sample():
+        if isinstance(child, Obj) and not child.name:
+            child.name = f"{obj.name}[{child.cls.dotted.rsplit('.', 1)[-1]}]" if obj.name else ""
+        value = calls.call(interp, child, (value,), {}, node)
+    return value
+
+
