@@ -35,6 +35,7 @@ def _messages(block: str) -> dict[str, MessageDefinitionTuple]:
 class _Block(BaseChecker):
     """The rules of one block of ids: Pylint wants the ids of a checker to share their first two digits."""
 
+    name = "onescience"  # one name for all blocks: --enable=onescience means every rule
     projects = Projects()
     prefix: str
 
@@ -70,7 +71,6 @@ class _Block(BaseChecker):
 class TensorParallelChecker(_Block):
     """71: tensor parallel. Holds the options of all blocks."""
 
-    name = "onescience-tensor-parallel"
     prefix = "71"
     msgs = {
         "F7100": ("%s", BROKEN, "The settings cannot be used, or the analysis failed: nothing was checked."),
@@ -102,31 +102,31 @@ class TensorParallelChecker(_Block):
 class StageChecker(_Block):
     """72: pipeline stages."""
 
-    name, prefix, msgs = "onescience-stage", "72", _messages("72")
+    prefix, msgs = "72", _messages("72")
 
 
 class InterfaceChecker(_Block):
     """73: module interfaces."""
 
-    name, prefix, msgs = "onescience-interface", "73", _messages("73")
+    prefix, msgs = "73", _messages("73")
 
 
 class StructureChecker(_Block):
     """74: project structure."""
 
-    name, prefix, msgs = "onescience-structure", "74", _messages("74")
+    prefix, msgs = "74", _messages("74")
 
 
 class TrainingChecker(_Block):
     """75: training scripts."""
 
-    name, prefix, msgs = "onescience-training", "75", _messages("75")
+    prefix, msgs = "75", _messages("75")
 
 
 class NumericsChecker(_Block):
     """76: numerics and cost."""
 
-    name, prefix, msgs = "onescience-numerics", "76", _messages("76")
+    prefix, msgs = "76", _messages("76")
 
 
 def register(linter: PyLinter) -> None:
