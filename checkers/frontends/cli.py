@@ -117,7 +117,10 @@ def main() -> None:
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     gc.disable()  # syntax trees hold no cycles, and the process ends soon: collecting would double the run time
     try:
-        app(arguments, prog_name="onescience-check")
+        try:
+            app(arguments, prog_name="onescience-check")
+        finally:
+            sys.stdout.flush()  # here, and not while Python shuts down, a closed pipe can be dealt with
     except SettingsError as error:
         _say(str(error))
     except BrokenPipeError:
