@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..finding import Skipped
 from ..settings import Settings
+from .context import users
 from .prefilter import is_relevant
 from .roots import Folders, import_roots, project_root
 from .source import SourceFile, Unusable, decode, parse, read_bytes
@@ -21,14 +22,15 @@ from .walk import Rules, is_ignored, outer_rules, patterns, walk
 class FileSet:
     """What a run looks at.
 
-    A verdict must not depend on which part of a project was named, so the relevant files of the whole project around
-    each given path are read, and findings are reported for `targets` only.
+    A verdict must not depend on which part of a project was named. So the files that use the named ones are read too,
+    and those that the named ones use are loaded when a name leads there; findings are reported for `targets` only.
 
     Attributes:
-        files: relevant files of the projects and every file given by name, parsed, sorted by path.
+        files: every file given by name, the relevant ones of the given folders, and those of the project that use
+            them; parsed, sorted by path.
         targets: absolute paths of the Python files that findings are reported for.
         roots: folders from which absolute imports may start, outermost first.
-        skipped: files among the targets, or found relevant, that could not be analysed.
+        skipped: targets, and files loaded for their sake, that could not be analysed.
         unusable: given paths that could not be checked at all (missing, unparsable, no Python files inside).
         seen: number of Python files among the targets.
     """
@@ -39,34 +41,39 @@ class FileSet:
     skipped: list[Skipped] = field(default_factory=list)
     unusable: list[Skipped] = field(default_factory=list)
     seen: int = 0
+    _edited: Mapping[Path, bytes] = field(default_factory=dict)
     _loaded: dict[Path, SourceFile | None] = field(default_factory=dict)
     _folders: Folders = field(default_factory=Folders)
 
     @classmethod
-    def gather(cls, paths: Sequence[Path], settings: Settings) -> FileSet:
-        """Walk the given paths and the projects around them, prefilter, and parse what is left."""
-        found = cls()
+    def gather(
+        cls, paths: Sequence[Path], settings: Settings, edited: Mapping[Path, bytes] | None = None
+    ) -> FileSet:
+        """Walk the given paths and the projects around them, prefilter, and parse what is left.
+
+        `edited` gives the bytes of files whose text is not (or not yet) that on disk.
+        """
+        found = cls(_edited=edited or {})
         given = list(dict.fromkeys(Path(os.path.abspath(path)) for path in paths))
         named = {path for path in given if path.is_file()}
-        inside: dict[Path, bool] = dict.fromkeys(sorted(named), True)
+        found.targets |= named
         for path in given:
             if path.is_dir():
-                below = [Path(name) for name in found._walk(path, settings)]
-                inside.update(dict.fromkeys(below, True))
+                below = {Path(name) for name in found._walk(path, settings)}
+                found.targets |= below
                 if not below:
                     found.unusable.append(Skipped(display(path), "no Python files"))
             elif path not in named:
                 found.unusable.append(Skipped(display(path), _why_no_file(path)))
-        found.targets = set(inside)
-        found.seen = len(inside)
-        projects = {project_root(path, found._folders) for path in given if path.exists()}
-        for project in sorted(projects):
-            if project not in given:
-                for name in found._walk(project, settings, report=False):
-                    inside.setdefault(Path(name), False)
+        found.seen = len(found.targets)
+        projects = sorted({project_root(path, found._folders) for path in given if path.exists()})
         with _no_collection():
-            for path in sorted(inside):
-                found._read(path, is_target=inside[path], is_named=path in named)
+            for path in found.targets:
+                found._read(path, is_named=path in named)
+            for project in projects:
+                if project not in given:
+                    found._read_users(project, settings)
+        found.files.sort(key=lambda file: file.path)
         found.skipped.sort(key=lambda skip: skip.path)
         found.roots = import_roots(given, projects, found.files, found._folders)
         return found
@@ -105,20 +112,40 @@ class FileSet:
         skip = self.skipped.append if report else _pass_over
         return walk(top, rules, skip, display)
 
-    def _read(self, path: Path, is_target: bool, is_named: bool) -> None:
+    def _read(self, path: Path, is_named: bool) -> None:
         try:
-            data = read_bytes(path)
+            data = self._bytes(path)
             if is_named or is_relevant(data):
                 self._loaded[path] = file = parse(path, display(path), data)
                 self.files.append(file)
-            elif not data.isascii() and is_target:
+            elif not data.isascii():
                 decode(data)
         except Unusable as reason:
             self._loaded[path] = None
-            if is_target:
-                self.skipped.append(Skipped(display(path), str(reason)))
+            self.skipped.append(Skipped(display(path), str(reason)))
             if is_named:
                 self.unusable.append(Skipped(display(path), str(reason)))
+
+    def _read_users(self, project: Path, settings: Settings) -> None:
+        """Parse the files of the project that use the targets. What is wrong with one shows when it is checked."""
+        others: dict[Path, bytes] = {}
+        for name in self._walk(project, settings, report=False):
+            path = Path(name)
+            if path not in self.targets:
+                with suppress(Unusable):
+                    data = self._bytes(path)
+                    if is_relevant(data):
+                        others[path] = data
+        inside = [path for path in self.targets if path.is_relative_to(project)]
+        for path in users(inside, others, project):
+            try:
+                self._loaded[path] = file = parse(path, display(path), others[path])
+                self.files.append(file)
+            except Unusable:
+                self._loaded[path] = None
+
+    def _bytes(self, path: Path) -> bytes:
+        return self._edited.get(path) or read_bytes(path)
 
 
 def display(path: Path | str) -> str:

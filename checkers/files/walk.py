@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -15,7 +16,8 @@ NEVER = frozenset(
     ".bzr .direnv .eggs .git .hg .mypy_cache .nox .pytest_cache .ruff_cache .svn .tox .venv __pycache__ "
     "__pypackages__ _build buck-out node_modules site-packages venv".split()
 )
-Rules = tuple[tuple[str, GitIgnoreSpec], ...]
+# A folder, an expression that matches what any of its patterns matches, and the patterns.
+Rules = tuple[tuple[str, re.Pattern[str], GitIgnoreSpec], ...]
 
 
 def walk(
@@ -75,11 +77,12 @@ def _refused_link(entry: os.DirEntry[str], top: Path) -> str:
 
 def is_ignored(path: str, rules: Rules, folder: bool = False) -> bool:
     """Whether .gitignore files say so; the last one that speaks of the path decides."""
-    for base, spec in reversed(rules):
+    for base, any_of, spec in reversed(rules):
         relative = path[len(base) + 1 :].replace(os.sep, "/") + ("/" if folder else "")
-        verdict = spec.check_file(relative).include
-        if verdict is not None:
-            return verdict
+        if any_of.match(relative):
+            verdict = spec.check_file(relative).include
+            if verdict is not None:
+                return verdict
     return False
 
 
@@ -101,7 +104,16 @@ def patterns(folder: str, lines: tuple[str, ...]) -> Rules:
         except ValueError:
             continue
         good.append(line)
-    return ((folder.rstrip(os.sep), GitIgnoreSpec.from_lines(good)),) if good else ()
+    spec = GitIgnoreSpec.from_lines(good)
+    # One expression of all patterns: almost every path matches none, and asking for each takes half of a walk.
+    alternatives = [pattern.regex.pattern for pattern in spec.patterns if pattern.regex is not None]
+    if not alternatives:
+        return ()
+    any_of = re.compile("|".join(f"(?:{re.sub(_GROUP_NAME, '(?:', each)})" for each in alternatives))
+    return ((folder.rstrip(os.sep), any_of, spec),)
+
+
+_GROUP_NAME = r"\(\?P<\w+>"
 
 
 def outer_rules(top: Path) -> Rules:

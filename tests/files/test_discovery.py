@@ -55,20 +55,27 @@ def test_what_is_named_is_looked_at_although_ignored(tree: Path) -> None:
     assert shown(FileSet.gather([tree / "gen/a.py"], Settings()), tree) == ["gen/a.py"]
 
 
-def test_a_part_of_a_project_is_understood_through_the_whole(tree: Path) -> None:
+def test_a_part_of_a_project_is_understood_through_those_who_use_it(tree: Path) -> None:
     write(tree, "pyproject.toml", text="")
-    write(tree, "src/pkg/layers.py", "src/pkg/models/model.py", "examples/train.py")
-    write(tree, "src/pkg/plain.py", text="import os\n")
+    write(tree, "src/pkg/models/model.py", "src/pkg/other.py")
+    write(tree, "src/pkg/wrapper.py", text="_REGISTRY = {'model': ('pkg.models.model', 'Model')}\n")
+    write(tree, "src/pkg/stage.py", text=LAYER + "def f():\n    from .wrapper import OneModel\n")
+    write(tree, "examples/train.py", text=LAYER + "import numpy, os\nfrom pkg import stage\n")
+    write(tree, "src/pkg/plain.py", text="from pkg.models.model import Model\n")
+    write(tree, "src/pkg/broken.py", text=LAYER + "from pkg import stage\n(\n")
     found = FileSet.gather([tree / "src/pkg/models"], Settings())
     assert shown(found, tree) == ["src/pkg/models/model.py"]
     assert [file.display for file in found.files] == [
         "examples/train.py",
-        "src/pkg/layers.py",
         "src/pkg/models/model.py",
+        "src/pkg/stage.py",
+        "src/pkg/wrapper.py",
     ]
-    assert found.load(tree / "src/pkg/plain.py").text == "import os\n"
+    assert not found.skipped
+    assert found.load(tree / "src/pkg/plain.py").text.startswith("from pkg")
     assert found.load(tree / "src/pkg/absent.py") is None
-    assert found.exists(tree / "src/pkg") and not found.exists(tree / "src/Pkg")
+    assert found.exists(tree / "src/pkg")
+    assert not found.exists(tree / "src/Pkg")
 
 
 def test_import_roots(tree: Path) -> None:

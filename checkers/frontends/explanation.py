@@ -1,0 +1,47 @@
+"""What `explain` and `rules` print, read from the rule classes."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.syntax import Syntax
+from rich.text import Text
+
+from ..rule import Rule, Scope
+from ..rules import all_rules
+
+
+def print_explanation(rule: Rule) -> None:
+    """Everything the class of a rule says."""
+    console = Console(highlight=False, emoji=False, markup=False)
+    console.print(Text(f"{rule.code} {rule.symbol}", style="bold"))
+    console.print(rule.title())
+    for name, text in (
+        ("Why", rule.why),
+        ("At run time", f"It {rule.symptom.value}. {rule.runtime}"),
+        ("Wrong", rule.example("bad")),
+        ("Right", rule.example("good")),
+        ("Limits", rule.limits),
+        ("Applies to", _SCOPES[rule.scope]),
+        ("Fix", {"safe": "safe", "unsafe": "needs a reader"}.get(rule.fix_kind, "by hand")),
+        ("Guide", rule.guide),
+        ("Switch off", f"# pylint: disable={rule.symbol}"),
+    ):
+        console.print(Text(f"\n{name}", style="bold"))
+        is_code = name in ("Wrong", "Right")
+        body = Syntax(text, "python", background_color="default") if is_code else " ".join(text.split())
+        console.print(Padding(body, (0, 0, 0, 2)), soft_wrap=is_code)
+
+
+_SCOPES = {
+    Scope.UNIVERSAL: "all Megatron-style code",
+    Scope.GUIDE: "trees that follow the OneScience guide (setting profile = auto | guide | universal)",
+}
+
+
+def print_rules() -> None:
+    """One line a rule: id, symbol, what is wrong."""
+    width = max((len(rule.symbol) for rule in all_rules()), default=0)
+    for rule in all_rules():
+        guide = "  (guide)" if rule.scope is Scope.GUIDE else ""
+        print(f"{rule.code}  {rule.symbol:<{width}}  {rule.title()}{guide}")

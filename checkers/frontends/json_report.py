@@ -1,0 +1,64 @@
+"""The result as JSON, version 1."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict
+from typing import Any
+
+from ..files.discovery import FileSet
+from ..finding import Finding, Fix, Place, Result
+
+VERSION = 1
+
+
+def render(result: Result, files: FileSet, *, strict: bool, statistics: bool) -> None:
+    """Print one JSON document; it always holds the undecided places and the counts."""
+    json.dump(document(result), sys.stdout, indent=2)
+    print()
+
+
+def document(result: Result) -> dict[str, Any]:
+    """The document of a result. Paths are relative to the working folder, lines count from 1, columns from 0."""
+    return {
+        "version": VERSION,
+        "tool": tool_name(),
+        "findings": [_finding(finding) for finding in result.findings],
+        "undecided": [_finding(finding) for finding in result.undecided],
+        "skipped": [asdict(skip) for skip in result.skipped],
+        "summary": asdict(result.summary),
+    }
+
+
+def tool_name() -> str:
+    """`onescience-check` and its version."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return f"onescience-check {version('onescience-check')}"
+    except PackageNotFoundError:
+        return "onescience-check (not installed)"
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    return {
+        **_place(finding.place),
+        "id": finding.code,
+        "symbol": finding.symbol,
+        "message": finding.message,
+        "object": finding.object,
+        "evidence": [asdict(step) for step in finding.evidence],
+        "guide": finding.guide,
+        "fix": _fix(finding.fix) if finding.fix else None,
+        "confidence": finding.confidence,
+    }
+
+
+def _place(place: Place) -> dict[str, Any]:
+    return asdict(place)
+
+
+def _fix(fix: Fix) -> dict[str, Any]:
+    edits = [{**_place(edit.place), "text": edit.text} for edit in fix.edits]
+    return {"applicability": fix.applicability, "edits": edits}

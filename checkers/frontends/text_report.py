@@ -1,0 +1,141 @@
+"""The result for a reader: findings grouped by file, each with its code, its evidence and what to type."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import groupby
+
+from rich.cells import cell_len
+from rich.console import Console
+from rich.text import Text
+
+from ..files.discovery import FileSet
+from ..files.source import SourceFile
+from ..finding import Edit, Finding, Place, Result
+
+COLOURS = {"E": "bold red", "W": "bold yellow", "R": "bold magenta", "C": "bold cyan"}
+MAX_SKIPPED = 20
+
+
+def render(result: Result, files: FileSet, *, strict: bool, statistics: bool) -> None:
+    """Print the report on standard output."""
+    console = Console(highlight=False, soft_wrap=True, emoji=False, markup=False)
+    sources = {file.display: file for file in files.files}
+    _print_findings(console, result.findings, sources)
+    if strict and result.undecided:
+        console.print(Text("Could not be decided:\n", style="bold"))
+        _print_findings(console, result.undecided, sources)
+    if statistics:
+        _print_statistics(console, result)
+    _print_summary(console, result, strict)
+
+
+def _print_findings(console: Console, findings: list[Finding], sources: dict[str, SourceFile]) -> None:
+    for path, group in groupby(findings, key=lambda finding: finding.place.path):
+        console.print(Text(path, style="bold underline"))
+        for finding in group:
+            for line in _finding(finding, sources.get(path)):
+                console.print(line)
+            console.print()
+
+
+def _finding(finding: Finding, source: SourceFile | None) -> list[Text]:
+    place = finding.place
+    colour = COLOURS.get(finding.code[0], "bold")
+    head = Text(f"  {place.line}:{place.column + 1}  ")
+    head.append(f"{finding.code} {finding.symbol}", style=colour)
+    if finding.object:
+        head.append(f"  in {finding.object}", style="dim")
+    lines = [head, Text(f"    {finding.message}")]
+    if source is not None:
+        lines += _frame(place, source, colour)
+    if finding.evidence:
+        lines.append(Text("    because", style="bold"))
+        for step in finding.evidence:
+            where = f"line {step.line}" if step.path == place.path else f"{step.path}:{step.line}"
+            lines.append(Text(f"      {where}: ", style="dim").append(step.text, style="not dim"))
+    if finding.advice:
+        lines.append(Text("    type: ", style="bold green").append(finding.advice, style="not bold default"))
+    if finding.fix and source is not None:
+        lines += [
+            Text(f"    {number:>5} + {text}", style="green")
+            for number, text in _repaired(finding.fix.edits, source)
+        ]
+    return lines
+
+
+def _frame(place: Place, source: SourceFile, colour: str) -> list[Text]:
+    """The line of the span with the line before it, and the span underlined."""
+    shown = [number for number in (place.line - 1, place.line) if 1 <= number <= len(source.lines)]
+    lines = [
+        Text(f"    {number:>5} | ", style="dim").append(_shown(source.lines[number - 1]), style="not dim")
+        for number in shown
+        if number == place.line or source.lines[number - 1].strip()
+    ]
+    if place.line > len(source.lines):
+        return lines
+    text = source.lines[place.line - 1]
+    end = place.end_column if place.end_line == place.line else len(text)
+    start = cell_len(_shown(text[: place.column]))
+    width = max(1, cell_len(_shown(text[place.column : end])))
+    lines.append(Text("          | " + " " * start, style="dim").append("^" * width, style=colour))
+    return lines
+
+
+def _shown(text: str) -> str:
+    """A line of source as a terminal can show it: a tab is four columns, control characters are not sent."""
+    return "".join(character if character.isprintable() else " " for character in text.replace("\t", "    "))
+
+
+def _repaired(edits: tuple[Edit, ...], source: SourceFile) -> list[tuple[int, str]]:
+    """The lines of this file that a fix changes, as they read afterwards; edits over several lines are left out."""
+    changed: dict[int, str] = {}
+    for edit in sorted(edits, key=lambda edit: edit.place, reverse=True):
+        place = edit.place
+        if place.path == source.display and place.line == place.end_line <= len(source.lines):
+            line = changed.get(place.line, source.lines[place.line - 1])
+            changed[place.line] = line[: place.column] + edit.text + line[place.end_column :]
+    return [(number, _shown(part)) for number, text in sorted(changed.items()) for part in text.split("\n")]
+
+
+def _print_statistics(console: Console, result: Result) -> None:
+    undecided = Counter(finding.symbol for finding in result.undecided)
+    found = Counter(finding.symbol for finding in result.findings)
+    codes = {finding.symbol: finding.code for finding in result.findings + result.undecided}
+    console.print(Text("found  undecided  rule", style="bold"))
+    for symbol in sorted(codes, key=lambda symbol: (-found[symbol], codes[symbol])):
+        console.print(f"{found[symbol]:>5}  {undecided[symbol]:>9}  {codes[symbol]} {symbol}")
+    console.print()
+
+
+def _print_summary(console: Console, result: Result, strict: bool) -> None:
+    """Say what was seen and what was not, so that silence is never mistaken for proof."""
+    summary, findings = result.summary, result.findings
+    kinds = Counter({"E": "error", "W": "warning"}.get(finding.code[0], "suggestion") for finding in findings)
+    parts = [_count(kinds[kind], kind) for kind in ("error", "warning", "suggestion") if kinds[kind]]
+    places = f" in {_count(len({finding.place.path for finding in findings}), 'file')}" if findings else ""
+    console.print(Text((", ".join(parts) or "No findings") + places + ".", style="bold"))
+    if not summary.parallel_layers:
+        console.print(
+            f"{_count(summary.files, 'Python file')}, no parallel layer seen: there was nothing to decide."
+        )
+    else:
+        hint = "" if strict or not summary.inputs_undecided else " (--strict lists them)"
+        console.print(
+            f"{_count(summary.files, 'Python file')}, {_count(summary.parallel_layers, 'parallel layer')} seen; "
+            f"{_count(summary.inputs_decided, 'input')} decided, {summary.inputs_undecided} could not be{hint}."
+        )
+    if findings:
+        console.print(
+            f"`onescience-check explain {findings[0].symbol}` says why, with a bad and a good example."
+        )
+    if result.skipped:
+        console.print(f"{_count(len(result.skipped), 'file')} not analysed:")
+        for skip in result.skipped[:MAX_SKIPPED]:
+            console.print(f"  {skip.path}: {skip.reason}")
+        if len(result.skipped) > MAX_SKIPPED:
+            console.print(f"  ... and {len(result.skipped) - MAX_SKIPPED} more (--format json lists all)")
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" + ("" if number == 1 else "s")

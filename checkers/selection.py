@@ -1,0 +1,54 @@
+"""Which rules a run applies: `select` and `ignore`, by symbol, by id or by the beginning of an id."""
+
+from __future__ import annotations
+
+import difflib
+import re
+
+from .rule import Rule
+from .rules import all_rules
+from .settings import Settings, SettingsError
+
+
+def selected_rules(settings: Settings) -> tuple[Rule, ...]:
+    """The rules that `select` names (all when empty) and `ignore` does not.
+
+    Raises:
+        SettingsError: a name matches no rule.
+    """
+    wanted = _matching(settings.select, "select") if settings.select else set(all_rules())
+    unwanted = _matching(settings.ignore, "ignore")
+    return tuple(rule for rule in all_rules() if rule in wanted and rule not in unwanted)
+
+
+def find_rule(name: str) -> Rule:
+    """The rule of a symbol or a whole id.
+
+    Raises:
+        SettingsError: there is none.
+    """
+    for rule in all_rules():
+        if name.lower() in (rule.symbol, rule.code.lower()):
+            return rule
+    raise SettingsError(_unknown(name))
+
+
+def _matching(names: tuple[str, ...], key: str) -> set[Rule]:
+    found: set[Rule] = set()
+    for name in names:
+        matching = {rule for rule in all_rules() if _matches(rule, name)}
+        if not matching:
+            raise SettingsError(f"{key}: {_unknown(name)}")
+        found |= matching
+    return found
+
+
+def _matches(rule: Rule, name: str) -> bool:
+    return name == rule.symbol or (bool(re.fullmatch(r"[EWRC]\d*", name)) and rule.code.startswith(name))
+
+
+def _unknown(name: str) -> str:
+    known = [word for rule in all_rules() for word in (rule.symbol, rule.code)]
+    near = difflib.get_close_matches(name, known, 1) or difflib.get_close_matches(name.upper(), known, 1)
+    hint = f"did you mean {near[0]}?" if near else "`onescience-check rules` lists all"
+    return f"no rule is called {name!r}; {hint}"
