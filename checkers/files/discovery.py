@@ -90,6 +90,12 @@ class FileSet:
             self._loaded[path] = file
         return self._loaded[path]
 
+    def parsed(self) -> Iterator[SourceFile]:
+        """Every file that was read so far: those of `files`, and those that a name led to."""
+        known = {file.path for file in self.files}
+        yield from self.files
+        yield from (file for path, file in self._loaded.items() if file is not None and path not in known)
+
     def exists(self, path: Path) -> bool:
         """Whether a file or folder is there, from listings of folders that are read once."""
         return self._folders.has(str(path))

@@ -6,8 +6,8 @@ import ast
 import re
 from collections.abc import Callable, Iterator
 
-from ..facts.module import ClassFacts
-from ..project.project import Project
+from ..facts.module import ClassFacts, Import, ModuleFacts
+from ..project.project import FunctionRef, Project, ValueRef
 from . import attributes, calls, expressions
 from .events import Built, Log
 from .interpreter import Frame, Interpreter, OutOfFuel
@@ -30,9 +30,12 @@ from .values import (
 
 
 _WORDS = re.compile(
-    r"Parallel|Distributed|One[A-Z]\w*|_REGISTRY|build_module|tensor_model_parallel|model_parallel_region|MultiheadAttention"
+    r"Parallel|Distributed|One[A-Z]\w*|_REGISTRY|build_module|tensor_model_parallel|model_parallel_region|MultiheadAttention|"
+    r"set_input_tensor"
 )
 
+
+_LAYERS = re.compile(r"(Column|Row)Parallel|ParallelLinear|_REGISTRY|build_module")
 
 PLAIN_FUEL = 4_000
 """Steps for the methods of a class that holds no parallel layer: enough for its wiring."""
@@ -54,6 +57,12 @@ def worth_running(project: Project) -> list[ClassFacts]:
         words[id(cls)] = set(re.findall(r"[A-Za-z_]\w*", text))
         if _WORDS.search(text):
             chosen[id(cls)] = cls
+    makers = {id(module): _makers(module) for module in project.modules}
+    everywhere = set().union(*makers.values())
+    for cls in modules:
+        found = words[id(cls)] & everywhere if id(cls) not in chosen else ()
+        if any(_leads_to_maker(project, cls, name, makers) for name in found):
+            chosen[id(cls)] = cls
     names = {cls.name for cls in chosen.values()}
     grew = True
     while grew:
@@ -64,6 +73,34 @@ def worth_running(project: Project) -> list[ClassFacts]:
                 names.add(cls.name)
                 grew = True
     return [cls for cls in modules if id(cls) in chosen]
+
+
+def _makers(module: ModuleFacts) -> set[str]:
+    """Module-level names under which layers are made although the name does not say so: helper functions, other
+    names of a layer class, tables and partials of them."""
+    if not _LAYERS.search(module.text):
+        return set()
+    found = set()
+    for name, bindings in module.bindings.items():
+        for binding in bindings:
+            value = binding.value
+            if isinstance(value, Import):
+                text = value.attr or ""
+            elif isinstance(value, ClassFacts):
+                continue
+            else:
+                text = "\n".join(module.lines[value.lineno - 1 : value.end_lineno])
+            if _LAYERS.search(text) and not _WORDS.search(name):
+                found.add(name)
+    return found
+
+
+def _leads_to_maker(project: Project, cls: ClassFacts, name: str, makers: dict[int, set[str]]) -> bool:
+    """Whether a name used in a class is one of those of its own module, or is imported from the module that has it."""
+    if name in makers[id(cls.module)]:
+        return True
+    ref = project.resolve(cls.module, name)
+    return isinstance(ref, FunctionRef | ValueRef) and name in makers.get(id(ref.module), ())
 
 
 class Analysis:

@@ -54,7 +54,7 @@ def combine(
     """One arithmetic operator; `parts` are the operand nodes, for messages."""
     operands = [left, right]
     for index, value in enumerate(operands):
-        if isinstance(value, Pair) and isinstance(operands[1 - index], Tensor | Pair):
+        if isinstance(value, Pair) and _needs_a_tensor(op, operands[1 - index]):
             interp.emit(PairUsed, parts[index], pair=value, how="it is an operand of arithmetic")
             operands[index] = interp.settle(value.output)
         elif isinstance(value, NothingReturned):
@@ -66,6 +66,13 @@ def combine(
         additive = isinstance(op, ast.Add | ast.Sub)
         return tensors.combine(interp, left, right, node, additive=additive)
     return numbers(interp, op, left, right, node, parts[0])
+
+
+def _needs_a_tensor(op: ast.operator, other: Value) -> bool:
+    """Whether an operator with this other operand fails on a tuple, which can be joined and repeated."""
+    if isinstance(op, ast.Add):
+        return isinstance(other, Tensor | Pair)
+    return not (isinstance(op, ast.Mult) and isinstance(other, Const) and isinstance(other.value, int))
 
 
 def numbers(interp: Interpreter, op: ast.operator, left: Value, right: Value, node: ast.expr, top: ast.expr) -> Value:

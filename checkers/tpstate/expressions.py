@@ -130,7 +130,7 @@ def _is_written(tree: ast.Module, name: str) -> bool:
 def external(dotted: str) -> Value:
     """A name of a library: a class when it looks like one, else a function or constant."""
     last = dotted.rsplit(".", 1)[-1]
-    if last[:1].isupper() and not last.isupper():
+    if last[:1].isupper() and (not last.isupper() or dotted.startswith("torch.nn.")):  # nn.GELU is a class
         return Cls(dotted)
     return Known(dotted)
 
