@@ -31,7 +31,7 @@ from .values import (
 
 _WORDS = re.compile(
     r"Parallel|Distributed|One[A-Z]\w*|_REGISTRY|build_module|tensor_model_parallel|model_parallel_region|MultiheadAttention|"
-    r"set_input_tensor"
+    r"set_input_tensor|parallel_cross_entropy"
 )
 
 

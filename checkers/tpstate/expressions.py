@@ -24,6 +24,7 @@ from .values import (
     Slice,
     Sym,
     Table,
+    Tensor,
     Value,
 )
 
@@ -47,7 +48,10 @@ def _constant(interp: Interpreter, frame: Frame, node: ast.Constant) -> Value:
 
 
 def _name(interp: Interpreter, frame: Frame, node: ast.Name) -> Value:
-    return lookup(interp, frame, node.id)
+    value = lookup(interp, frame, node.id)
+    if type(value) is Tensor and value.role == "gathered":
+        interp.note_use(value.tag, node)
+    return value
 
 
 def lookup(interp: Interpreter, frame: Frame, name: str) -> Value:
@@ -379,6 +383,8 @@ def _await(interp: Interpreter, frame: Frame, node: ast.Await) -> Value:
 def assign(interp: Interpreter, frame: Frame, target: ast.expr, value: Value) -> None:
     """Bind a target: a name, an attribute, an item, or a pattern of them."""
     if isinstance(target, ast.Name):
+        if type(value) is Tensor and value.role == "gathered":
+            value = value.but(tag=f"{value.tag}/{next(interp._serial)}")
         interp.write(frame.vars, target.id, value)  # type: ignore[arg-type]
     elif isinstance(target, ast.Tuple | ast.List):
         attributes.unpack(interp, frame, target, value)

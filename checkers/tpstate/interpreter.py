@@ -69,6 +69,7 @@ class Interpreter:
         self.equal: dict[str, Poly] = {}
         self.reduced: set[str] = set()
         self.held: dict[int, Obj] = {}
+        self.uses: dict[str, set[tuple[int, int]]] = {}
         self.memo: dict[Any, Value] = {}
         self._framework: dict[int, bool] = {}
         self._serial = itertools.count()
@@ -96,6 +97,15 @@ class Interpreter:
     def fresh(self, name: str, *tags: str) -> Sym:
         """An unknown with an identity of its own."""
         return Sym.named(f"{name}#{next(self._serial)}", *tags)
+
+    def note_use(self, tag: str, node: ast.Name) -> None:
+        """A variable that holds a gathered tensor is read; `tag` names the variable, behind those it came from."""
+        self.uses.setdefault(tag, set()).add((node.lineno, node.col_offset))
+
+    def used_once(self, tag: str) -> bool:
+        """Whether each variable on the way of a gathered tensor is read at one place only."""
+        names = tag.split("/")
+        return all(len(self.uses.get("/".join(names[:end]), ())) <= 1 for end in range(2, len(names) + 1))
 
     def site(self, node: ast.expr | ast.stmt) -> Site:
         assert self.frame is not None

@@ -94,7 +94,7 @@ def indexed(interp: Interpreter, tensor: Tensor, index: Value, node: ast.Subscri
     touches_last = _touches_last(index, node)
     if touches_last and tensor.state is State.SHARDED:
         return tensor.but(last=False, width=None, dims=None)
-    return tensor.but(width=None if touches_last else tensor.width, dims=None)
+    return used_whole(tensor).but(width=None, dims=None) if touches_last else tensor.but(dims=None)
 
 
 def _touches_last(index: Value, node: ast.Subscript) -> bool:
@@ -113,7 +113,12 @@ def moved(tensor: Tensor) -> Tensor:
     """Dimensions changed places: a split one may be anywhere now."""
     if tensor.state is State.SHARDED:
         return tensor.but(last=False, dims=None)
-    return tensor.but(width=None, dims=None)
+    return used_whole(tensor).but(width=None, dims=None)
+
+
+def used_whole(tensor: Tensor) -> Tensor:
+    """The tensor after something that needs every channel at once: a gather before it was not for nothing."""
+    return tensor.but(role="") if tensor.role == "gathered" else tensor
 
 
 def method(interp: Interpreter, tensor: Tensor, name: str, args: tuple[Value, ...], kwargs: Kwargs, node: ast.expr) -> Value:
@@ -167,6 +172,8 @@ def _on_first(
         if isinstance(loaded, Tensor) and loaded.role == "share of cat":
             interp.emit(FusedLoad, node, layer=interp.held[int(first.tag)])
         return first
+    if name in ("softmax", "log_softmax", "roll", "flip", "cumsum"):
+        return used_whole(first)
     if name in KEEP or name.endswith("_") and name.rstrip("_") in KEEP:
         return first
     if name in RESHAPE:
@@ -176,7 +183,7 @@ def _on_first(
     if name in MOVE:
         return moved(first)
     if name in ("layer_norm", "rms_norm", "normalize", "group_norm"):
-        return first
+        return used_whole(first)
     if name in REDUCE:
         return Tensor(State.UNKNOWN)
     if name in ("glu",):
@@ -206,7 +213,7 @@ def _reshaped(
         return tensor.but(last=bool(same), width=tensor.width, dims=None) if not folded else tensor.but(last=False)
     if last is not None and last == tensor.width:
         return tensor.but(dims=None)
-    return tensor.but(width=None, dims=None)
+    return used_whole(tensor).but(width=None, dims=None)
 
 
 def _is_share(share: Poly, width: Poly) -> bool:
@@ -229,7 +236,7 @@ def _divided(
         return Seq((), moved(tensor))
     if isinstance(given, Heap):
         given = given.content
-    part = tensor.but(dims=None)
+    part = used_whole(tensor).but(dims=None)
     if not on_last:
         return Seq((), moved(part) if tensor.state is State.SHARDED else part)
     if name in ("chunk", "tensor_split", "split_tensor_along_last_dim") and isinstance(given, Const) and isinstance(given.value, int) and 0 < given.value <= 64:  # fmt: skip
@@ -323,7 +330,7 @@ def _with_unknown(tensor: Tensor, additive: bool) -> Tensor:
     if tensor.state is State.SHARDED:
         return tensor.but(dims=None)
     if tensor.state is State.FULL and (additive or tensor.width is not None) and not _narrow(tensor):
-        return tensor.but(dims=None)
+        return used_whole(tensor).but(dims=None)
     return Tensor(State.UNKNOWN, why=tensor.why)
 
 
