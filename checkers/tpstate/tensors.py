@@ -139,6 +139,9 @@ def function(
     if name in ("stack", "hstack", "vstack", "dstack"):
         found = _parts(interp, args[0], node)
         return moved(_join_states(interp, found, node)) if found else UNKNOWN
+    if name == "where" and len(args) == 3:
+        kept, instead = (args[0], args[2]) if is_method else (args[1], args[2])
+        return interp.lift(lambda a, b: _where(interp, a, b, node), kept, instead)
     if name in ("matmul", "bmm", "mm", "baddbmm", "einsum", "addmm", "dot"):
         return _product(interp, name, args, node)
     if name == "scaled_dot_product_attention":
@@ -311,6 +314,13 @@ def _sum_widths(parts: list[Tensor]) -> Poly | None:
     return total
 
 
+def _where(interp: Interpreter, kept: Value, instead: Value, node: ast.expr) -> Value:
+    """One of two values per element, chosen by a mask."""
+    if not isinstance(kept, Tensor | Pair) and not isinstance(instead, Tensor | Pair):
+        return UNKNOWN
+    return combine(interp, kept, instead, node, additive=False)
+
+
 def combine(interp: Interpreter, left: Value, right: Value, node: ast.expr, additive: bool) -> Value:
     """Elementwise arithmetic of two values, one of them a tensor."""
     left = calls.as_tensor(interp, left, node, "it is an operand of arithmetic")
@@ -318,7 +328,8 @@ def combine(interp: Interpreter, left: Value, right: Value, node: ast.expr, addi
     if not isinstance(left, Tensor) or not isinstance(right, Tensor):
         tensor = left if isinstance(left, Tensor) else right
         other = right if tensor is left else left
-        assert isinstance(tensor, Tensor)
+        if not isinstance(tensor, Tensor):
+            return UNKNOWN
         if isinstance(other, Const | Sym):
             return tensor
         return _with_unknown(tensor, additive)
