@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import ast
 import math
-import operator
 from collections.abc import Callable
 from typing import Any
 
 from ..project.project import NamespaceRef
 from . import attributes, calls, conditions, expressions, layers, providers, tensors
-from .arithmetic import numbers
+from .arithmetic import constant, numbers
 from .events import Checkpointed, PairUsed
 from .interpreter import Interpreter
 from .symbols import Poly
@@ -41,6 +40,7 @@ from .values import (
     poly_of,
 )
 
+_MAX_ITEMS = 4096
 Kwargs = dict[str, Value]
 Handler = Callable[[Interpreter, tuple[Value, ...], Kwargs, ast.expr], Value]
 
@@ -173,10 +173,11 @@ def _build_module(interp: Interpreter, args: tuple[Value, ...], kwargs: Kwargs, 
 def import_module(interp: Interpreter, args: tuple[Value, ...]) -> Value:
     """`importlib.import_module("a.b")`"""
     if args and isinstance(args[0], Const) and isinstance(args[0].value, str) and interp.frame is not None:
-        found = interp.project.find_module(args[0].value, interp.frame.module)
+        dotted = interp.frame.module.absolute(args[0].value)
+        found = interp.project.find_module(dotted, interp.frame.module)
         if isinstance(found, NamespaceRef):
             return Mod(None, found.dotted)
-        return Mod(found, found.name) if found is not None else Known(args[0].value)
+        return Mod(found, found.name) if found is not None else Known(dotted)
     return UNKNOWN
 
 
@@ -203,9 +204,12 @@ def _torch(
     return tensors.function(interp, last, args, kwargs, node)
 
 
+_OF_NUMBERS = frozenset("ceil floor sqrt log log2 log10 exp pow prod gcd isqrt fabs trunc pi e".split())
+
+
 def _math(interp: Interpreter, last: str, args: tuple[Value, ...], node: ast.expr) -> Value:
     if args and all(isinstance(arg, Const) for arg in args):
-        function = getattr(math, last, None)
+        function = getattr(math, last, None) if last in _OF_NUMBERS else None
         try:
             if function is not None:
                 return Const(function(*(arg.value for arg in args if isinstance(arg, Const))))
@@ -231,7 +235,7 @@ def call_method(interp: Interpreter, method: ObjMethod, args: tuple[Value, ...],
     if isinstance(owner, Super):
         return _super_method(interp, owner, name, args, kwargs, node)
     if isinstance(owner, Const):
-        return _string_method(owner, name, args)
+        return _string_method(owner, name, args, kwargs)
     if isinstance(owner, Heap | Obj) and "content" in owner.attrs:
         content = interp.settle(owner.attrs["content"])
         if isinstance(content, Seq):
@@ -277,16 +281,26 @@ def _super_method(
     return UNKNOWN
 
 
-def _string_method(owner: Const, name: str, args: tuple[Value, ...]) -> Value:
-    if isinstance(owner.value, str) and all(isinstance(arg, Const) for arg in args):
-        if name in ("lower", "upper", "strip", "startswith", "endswith", "replace", "removeprefix", "removesuffix", "format", "split"):
+_OF_STRINGS = frozenset(
+    """lower upper title capitalize strip lstrip rstrip startswith endswith replace removeprefix removesuffix format
+    split rsplit partition rpartition""".split()
+)
+
+
+def _string_method(owner: Const, name: str, args: tuple[Value, ...], kwargs: Kwargs) -> Value:
+    if isinstance(owner.value, str) and all(isinstance(arg, Const) for arg in (*args, *kwargs.values())):
+        if name in _OF_STRINGS and not (name == "format" and ":" in owner.value):
+            given = [arg.value for arg in args if isinstance(arg, Const)]
+            named = {key: arg.value for key, arg in kwargs.items() if isinstance(arg, Const)}
             try:
-                result = getattr(owner.value, name)(*(arg.value for arg in args if isinstance(arg, Const)))
+                result = getattr(owner.value, name)(*given, **named)
             except (TypeError, ValueError, IndexError, KeyError):
                 return UNKNOWN
             if isinstance(result, list):
                 return Heap("list", {"content": Seq(tuple(Const(item) for item in result))})
-            return Const(result)
+            if isinstance(result, tuple):
+                return Seq(tuple(Const(item) for item in result))
+            return constant(result)
     return UNKNOWN
 
 
@@ -304,7 +318,7 @@ def _list_method(interp: Interpreter, owner: Heap | Obj, content: Seq, name: str
         return store(Seq((*content.items, value)))
     if name == "extend" and args:
         more = attributes.as_seq(interp, args[0])
-        if more is None or content.rest is not None:
+        if more is None or content.rest is not None or len(content.items) + len(more.items) > _MAX_ITEMS:
             return store(Seq(content.items, UNKNOWN))
         return store(Seq(content.items + more.items, more.rest))
     if name == "pop":
@@ -550,6 +564,20 @@ def _extreme(choose: Callable[..., Any]) -> Handler:
     return handler
 
 
+def _power(base: Any, exponent: Any, modulus: Any = None) -> Any:
+    """`pow` of numbers that stay small."""
+    if abs(base) > 1e6 or abs(exponent) > 64:
+        raise OverflowError
+    return pow(base, exponent, modulus)
+
+
+def _rounded(value: Any, digits: Any = None) -> Any:
+    """`round` to a number of digits that a size can have."""
+    if digits is not None and abs(digits) > 64:
+        raise OverflowError
+    return round(value, digits)
+
+
 def _fold(function: Callable[..., Any]) -> Handler:
     def handler(interp: Interpreter, args: tuple[Value, ...], kwargs: Kwargs, node: ast.expr) -> Value:
         if args and all(isinstance(arg, Const) for arg in args):
@@ -603,7 +631,7 @@ _BUILTINS: dict[str, Handler] = {
     "max": _extreme(max),
     "min": _extreme(min),
     "abs": _fold(abs),
-    "round": _fold(round),
+    "round": _fold(_rounded),
     "str": _fold(str),
     "float": _fold(float),
     "bool": _bool,
@@ -611,7 +639,7 @@ _BUILTINS: dict[str, Handler] = {
     "reversed": _reversed,
     "callable": _callable,
     "print": _print,
-    "pow": _fold(operator.pow),
+    "pow": _fold(_power),
     "sorted": _as_list,
     "iter": _as_tuple,
 }

@@ -139,7 +139,8 @@ def _run_plain(interp: Interpreter, func: Func, args: tuple[Value, ...], kwargs:
     """A module-level function: the same numbers give the same result, so it is run once for each."""
     key = None
     if all(_is_plain(value) for value in (*args, *kwargs.values())):
-        key = (id(func.node), args, tuple(sorted(kwargs.items(), key=lambda item: item[0])), _freeze_conditions(interp))
+        whys = tuple(value.why for value in (*args, *kwargs.values()) if isinstance(value, Tensor))
+        key = (id(func.node), args, whys, tuple(sorted(kwargs.items(), key=lambda item: item[0])), _freeze_conditions(interp))
         if key in interp.memo:
             return interp.memo[key]
     result = _run_bound(interp, func, args, kwargs, node)

@@ -29,6 +29,7 @@ from .values import (
 )
 
 _UNROLL = 32
+_MAX_ITEMS = 4096
 
 
 def evaluate(interp: Interpreter, frame: Frame, node: ast.expr) -> Value:
@@ -183,6 +184,8 @@ def elements(interp: Interpreter, frame: Frame, nodes: list[ast.expr]) -> Seq:
         if isinstance(node, ast.Starred):
             spread = attributes.as_seq(interp, evaluate(interp, frame, node.value))
             if spread is None:
+                rest = UNKNOWN
+            elif len(items) + len(spread.items) > _MAX_ITEMS:
                 rest = UNKNOWN
             else:
                 items += spread.items
@@ -363,7 +366,7 @@ def _joined(interp: Interpreter, frame: Frame, node: ast.JoinedStr) -> Value:
         if not isinstance(value, Const) or isinstance(part, ast.FormattedValue) and part.format_spec is not None:
             return UNKNOWN
         text += str(value.value)
-    return Const(text)
+    return arithmetic.constant(text)
 
 
 def _walrus(interp: Interpreter, frame: Frame, node: ast.NamedExpr) -> Value:

@@ -366,7 +366,7 @@ def _two_tensors(interp: Interpreter, left: Tensor, right: Tensor, node: ast.exp
         return _with_unknown(known, additive)
     if left.state is right.state:
         whys = [part.why for part in (left, right) if part.why is not None]
-        why = interp.step(node, "combined", *whys) if len(whys) == 2 and left.why != right.why else left.why
+        why = interp.step(node, "combined", *whys) if len(whys) == 2 and left.why is not right.why else left.why
         wide = left if not _narrow(left) else right
         width = wide.width if left.width == right.width or _narrow(left) or _narrow(right) else None
         return Tensor(left.state, left.last and right.last, width, why, role=left.role if left.role == right.role else "")
