@@ -156,15 +156,20 @@ def _build_module(interp: Interpreter, args: tuple[Value, ...], kwargs: Kwargs, 
     def build(spec: Value) -> Value:
         if isinstance(spec, Cls):
             return calls.construct(interp, spec, args[1:], kwargs, node)
-        if isinstance(spec, Obj) and "module" in spec.attrs:
+        if isinstance(spec, Func):
+            return spec
+        parts = spec.attrs if isinstance(spec, Obj) else {}
+        if isinstance(spec, Obj) and attributes.is_spec(spec):
+            parts = {**dict(zip(("module", "params", "submodules"), (spec.args[at] for at in "012" if at in spec.args), strict=False)), **spec.args}
+        if "module" in parts:
             merged = dict(kwargs)
-            submodules = spec.attrs.get("submodules", NONE)
+            submodules = parts.get("submodules", NONE)
             if not (isinstance(submodules, Const) and submodules.value is None):
                 merged["submodules"] = submodules
-            params = spec.attrs.get("params")
+            params = parts.get("params")
             if isinstance(params, Heap) and isinstance(params.content, Table):
                 merged = {**{str(k): v for k, v in params.content.entries.items()}, **merged}
-            return calls.call(interp, spec.attrs["module"], args[1:], merged, node)
+            return calls.call(interp, parts["module"], args[1:], merged, node)
         return UNKNOWN
 
     return interp.lift(build, args[0])
@@ -236,6 +241,8 @@ def call_method(interp: Interpreter, method: ObjMethod, args: tuple[Value, ...],
         return _super_method(interp, owner, name, args, kwargs, node)
     if isinstance(owner, Const):
         return _string_method(owner, name, args, kwargs)
+    if isinstance(owner, Obj) and name in attributes.ADDS_A_CHILD and len(args) == 2:
+        return _add_child(interp, owner, args[0], args[1])
     if isinstance(owner, Heap | Obj) and "content" in owner.attrs:
         content = interp.settle(owner.attrs["content"])
         if isinstance(content, Seq):
@@ -253,6 +260,20 @@ def call_method(interp: Interpreter, method: ObjMethod, args: tuple[Value, ...],
     if isinstance(owner, Seq) and name in ("index", "count"):
         return interp.fresh(name)
     return calls.unknown_call(interp, UNKNOWN, args, node)
+
+
+def _add_child(interp: Interpreter, owner: Obj, name: Value, child: Value) -> Value:
+    """`module.add_module(name, child)`"""
+    content = owner.attrs.get("content")
+    if isinstance(content, Seq):
+        return _list_method(interp, owner, content, "append", (child,))
+    if isinstance(content, Table):
+        attributes.store_item(interp, owner, name, child)
+    elif isinstance(name, Const) and isinstance(name.value, str):
+        if isinstance(child, Obj) and not child.name:
+            child.name = name.value
+        interp.write(owner.attrs, name.value, child)  # type: ignore[arg-type]
+    return NONE
 
 
 def _super_method(
@@ -598,7 +619,16 @@ def _bool(interp: Interpreter, args: tuple[Value, ...], kwargs: Kwargs, node: as
 
 
 def _type(interp: Interpreter, args: tuple[Value, ...], kwargs: Kwargs, node: ast.expr) -> Value:
-    return args[0].cls if args and isinstance(args[0], Obj) else UNKNOWN
+    return interp.lift(lambda value: value.cls if isinstance(value, Obj) else UNKNOWN, args[0]) if args else UNKNOWN
+
+
+def _map(interp: Interpreter, args: tuple[Value, ...], kwargs: Kwargs, node: ast.expr) -> Value:
+    columns = [attributes.as_seq(interp, arg) for arg in args[1:]]
+    known = [column for column in columns if column is not None and column.rest is None]
+    if not known or len(known) < len(columns):
+        return Seq((), UNKNOWN)
+    rows = list(zip(*(column.items for column in known), strict=False))[:64]
+    return Seq(tuple(calls.call(interp, args[0], row, {}, node) for row in rows))
 
 
 def _reversed(interp: Interpreter, args: tuple[Value, ...], kwargs: Kwargs, node: ast.expr) -> Value:
@@ -636,6 +666,7 @@ _BUILTINS: dict[str, Handler] = {
     "float": _fold(float),
     "bool": _bool,
     "type": _type,
+    "map": _map,
     "reversed": _reversed,
     "callable": _callable,
     "print": _print,
