@@ -7,10 +7,11 @@ import re
 from collections.abc import Callable, Iterator
 
 from ..facts.module import ClassFacts, Import, ModuleFacts
-from ..project.project import FunctionRef, Project, ValueRef
+from ..project.project import External, FunctionRef, Project, ValueRef
 from . import attributes, calls, expressions
 from .events import Built, Log
 from .interpreter import Frame, Interpreter, OutOfFuel
+from .providers import provider_for
 from .symbols import Poly
 from .values import (
     NONE,
@@ -52,9 +53,7 @@ def worth_running(project: Project) -> list[ClassFacts]:
     words: dict[int, set[str]] = {}
     chosen: dict[int, ClassFacts] = {}
     vendored = re.compile("|".join(rf"\.{re.escape(prefix)}(\.|$)" for prefix in project.settings.framework) or r"(?!)")
-    modules = [
-        cls for cls in project.classes() if not vendored.search(cls.module.name) and project.is_module_class(cls)
-    ]
+    modules = [cls for cls in project.classes() if not vendored.search(cls.module.name) and _is_module(project, cls)]
     for cls in modules:
         text = "\n".join(cls.module.lines[cls.node.lineno - 1 : cls.node.end_lineno])
         words[id(cls)] = set(re.findall(r"[A-Za-z_]\w*", text))
@@ -67,6 +66,7 @@ def worth_running(project: Project) -> list[ClassFacts]:
         if any(_leads_to_maker(project, cls, name, makers) for name in found):
             chosen[id(cls)] = cls
     names = {cls.name for cls in chosen.values()}
+    names |= {row["name"].rsplit(".", 1)[-1] for row in project.settings.providers}
     grew = True
     while grew:
         grew = False
@@ -76,6 +76,13 @@ def worth_running(project: Project) -> list[ClassFacts]:
                 names.add(cls.name)
                 grew = True
     return [cls for cls in modules if id(cls) in chosen]
+
+
+def _is_module(project: Project, cls: ClassFacts) -> bool:
+    """Whether a class is a module: by its own bases, or as a subclass of a parallel layer of a library."""
+    if project.is_module_class(cls):
+        return True
+    return any(isinstance(base, External) and provider_for(project, base) is not None for base in project.mro(cls)[1:])
 
 
 def _makers(module: ModuleFacts) -> set[str]:
