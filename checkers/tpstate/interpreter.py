@@ -18,7 +18,7 @@ from ..facts.module import ClassFacts, ModuleFacts
 from ..project.project import Project
 from .events import Event, Log, Site
 from .symbols import Poly
-from .values import Choice, Obj, Step, Sym, Value, choose
+from .values import UNKNOWN, Choice, Obj, Step, Sym, Value, choose
 
 E = TypeVar("E", bound=Event)
 
@@ -47,6 +47,7 @@ class Frame:
 
 
 Journal = dict[tuple[int, Any], tuple[dict[Any, Value], Any, Value | None]]
+Marks = list[tuple[dict[Any, Value], Any, Value | None]]
 
 
 class Interpreter:
@@ -60,6 +61,8 @@ class Interpreter:
         self.branch: dict[str, bool] = {}
         self.choice: dict[str, bool] = {}
         self.journals: list[Journal] = []
+        self.exits: list[Marks] = []
+        self.jumped = False
         self.frame: Frame | None = None
         self.depth = 0
         self.root: ClassFacts | None = None
@@ -174,6 +177,7 @@ class Interpreter:
         before = dict(self.branch)
         results: list[tuple[bool, Journal]] = []
         kept: list[dict[tuple[int, Any], Value | None]] = []
+        jumps: list[bool] = []
         marks: dict[tuple[int, Any], tuple[dict[Any, Value], Any, Value | None]] = {}
         for side, run in ((True, then), (False, other)):
             self.branch = {**before, **implied(key, side)}
@@ -184,6 +188,7 @@ class Interpreter:
             finally:
                 self.journals.pop()
             results.append((goes_on, journal))
+            jumps.append(not goes_on and self.jumped)
             marks.update({mark: entry for mark, entry in journal.items() if mark not in marks})
             kept.append(self._undo(journal))
         self.branch = before
@@ -202,7 +207,25 @@ class Interpreter:
                 self.write(target, name, value)
         if goes[0] != goes[1]:
             self.branch.update(implied(key, goes[0]))
+        if self.exits:
+            for jumps_out, left_values in zip(jumps, kept, strict=True):
+                if jumps_out:
+                    self.exits[-1] += [(marks[mark][0], marks[mark][1], value) for mark, value in left_values.items()]
         return any(goes)
+
+    @contextlib.contextmanager
+    def looping(self) -> Iterator[None]:
+        """A loop: what was written on the way out of its body may stand after it, and so is not known there."""
+        branch, marks = self.branch, Marks()
+        self.exits.append(marks)
+        try:
+            yield
+        finally:
+            self.exits.pop()
+        self.branch = branch
+        for target, name, value in marks:
+            if value is not None and target.get(name) != value:
+                self.write(target, name, UNKNOWN)
 
     # -- alternatives ------------------------------------------------------------------------------------------
 

@@ -204,6 +204,8 @@ def call_external(interp: Interpreter, obj: Obj, args: tuple[Value, ...], kwargs
     dotted = obj.cls.dotted
     last = dotted.rsplit(".", 1)[-1]
     first = args[0] if args else next(iter(kwargs.values()), UNKNOWN)
+    if last == "Identity":
+        return first
     if last == "MultiheadAttention":
         why = interp.step(node, f"`{label(obj)}` is nn.MultiheadAttention: its output is full")
         return Seq((Tensor(State.FULL, width=poly_of(_argument(obj, 0, "embed_dim")), why=why), UNKNOWN))

@@ -144,6 +144,7 @@ WAYS = {
     "conditional expression, decided": ("self.fc = GATHERED(dim, dim) if True else nn.Linear(dim, dim)", "y = self.fc(x)"),
     "or default": ("self.fc = None or GATHERED(dim, dim)", "y = self.fc(x)"),
     "walrus": (FC, "if (y := self.fc(x)) is None:\n    return x"),
+    "identity module in between": (FC + "\nself.act = nn.Identity()", "y = self.act(self.fc(x))"),
     "comprehension": (FC, "y, z = [fc(x) for fc in (self.fc, self.inherited)]"),
     "generator": (FC, "y, z = (fc(x) for fc in (self.fc, self.inherited))"),
     "map": (FC, "y, z = map(lambda fc: fc(x), (self.fc, self.inherited))"),
