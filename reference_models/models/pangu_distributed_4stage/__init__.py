@@ -1,0 +1,1 @@
+"""Pangu-Weather as four pipeline stages with tensor parallelism inside each."""
