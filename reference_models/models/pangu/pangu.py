@@ -45,8 +45,10 @@ class Pangu(nn.Module):
         super().__init__()
         fine, coarse = token_grids(img_size, patch_size)
         self.grid = fine
-        rates = np.linspace(0, drop_path, sum(depths)).tolist()
-        ends = np.cumsum(depths).tolist()
+        depth1, depth2, depth3, depth4 = depths
+        before3 = depth1 + depth2  # blocks before layer 3
+        before4 = before3 + depth3
+        rates = np.linspace(0, drop_path, depth1 + depth2 + depth3 + depth4).tolist()
 
         self.patchembed2d = OneEmbedding(
             style="PanguEmbedding",
@@ -66,12 +68,12 @@ class Pangu(nn.Module):
             style="PanguFuser",
             dim=embed_dim,
             input_resolution=fine,
-            depth=depths[0],
+            depth=depth1,
             num_heads=num_heads[0],
             window_size=window_size,
             drop=drop,
             attn_drop=attn_drop,
-            drop_path=rates[: ends[0]],
+            drop_path=rates[:depth1],
         )
         self.downsample = OneSample(
             style="PanguDownSample", input_resolution=fine, output_resolution=coarse, in_dim=embed_dim
@@ -80,23 +82,23 @@ class Pangu(nn.Module):
             style="PanguFuser",
             dim=2 * embed_dim,
             input_resolution=coarse,
-            depth=depths[1],
+            depth=depth2,
             num_heads=num_heads[1],
             window_size=window_size,
             drop=drop,
             attn_drop=attn_drop,
-            drop_path=rates[ends[0] : ends[1]],
+            drop_path=rates[depth1:before3],
         )
         self.layer3 = OneFuser(
             style="PanguFuser",
             dim=2 * embed_dim,
             input_resolution=coarse,
-            depth=depths[2],
+            depth=depth3,
             num_heads=num_heads[2],
             window_size=window_size,
             drop=drop,
             attn_drop=attn_drop,
-            drop_path=rates[ends[1] : ends[2]],
+            drop_path=rates[before3:before4],
         )
         self.upsample = OneSample(
             style="PanguUpSample",
@@ -109,12 +111,12 @@ class Pangu(nn.Module):
             style="PanguFuser",
             dim=embed_dim,
             input_resolution=fine,
-            depth=depths[3],
+            depth=depth4,
             num_heads=num_heads[3],
             window_size=window_size,
             drop=drop,
             attn_drop=attn_drop,
-            drop_path=rates[ends[2] :],
+            drop_path=rates[before4:],
         )
         self.patchrecovery2d = OneRecovery(
             style="PanguPatchRecovery",
@@ -130,6 +132,11 @@ class Pangu(nn.Module):
             in_chans=2 * embed_dim,
             out_chans=UPPER_AIR_VARIABLES,
         )
+        for module in self.modules():
+            if isinstance(module, nn.Linear):  # as Megatron starts its linear layers
+                nn.init.normal_(module.weight, std=0.02)
+                if module.bias is not None:
+                    nn.init.zeros_(module.bias)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         surface, upper_air = x.split(

@@ -3,9 +3,11 @@
 from torch import nn
 
 from .earthattention3d import EarthAttention3D
+from .earthdistributedattention3d import EarthDistributedAttention3D
 
 _ATTENTION_REGISTRY = {
     "EarthAttention3D": EarthAttention3D,
+    "EarthDistributedAttention3D": EarthDistributedAttention3D,
 }
 
 

@@ -1,6 +1,7 @@
 """Patch embedding of surface and upper-air fields.
 
-# B batch, V variable, P pressure level, Y latitude, X longitude (cyclic), C channel, L tokens = P * Y * X after patching
+# B batch, V variable, P pressure level, Y latitude, X longitude (cyclic), C channel
+# L = P * Y * X tokens, counted after patching
 """
 
 import torch

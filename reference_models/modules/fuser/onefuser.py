@@ -2,9 +2,11 @@
 
 from torch import nn
 
+from .pangudistributedfuser import PanguDistributedFuser
 from .pangufuser import PanguFuser
 
 _FUSER_REGISTRY = {
+    "PanguDistributedFuser": PanguDistributedFuser,
     "PanguFuser": PanguFuser,
 }
 

@@ -2,9 +2,11 @@
 
 from torch import nn
 
+from .pangudistributedmlp import PanguDistributedMlp
 from .pangumlp import PanguMlp
 
 _MLP_REGISTRY = {
+    "PanguDistributedMlp": PanguDistributedMlp,
     "PanguMlp": PanguMlp,
 }
 

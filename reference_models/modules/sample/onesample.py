@@ -2,10 +2,14 @@
 
 from torch import nn
 
+from .pangudistributeddownsample import PanguDistributedDownSample
+from .pangudistributedupsample import PanguDistributedUpSample
 from .pangudownsample import PanguDownSample
 from .panguupsample import PanguUpSample
 
 _SAMPLER_REGISTRY = {
+    "PanguDistributedDownSample": PanguDistributedDownSample,
+    "PanguDistributedUpSample": PanguDistributedUpSample,
     "PanguDownSample": PanguDownSample,
     "PanguUpSample": PanguUpSample,
 }

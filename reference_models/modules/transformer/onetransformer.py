@@ -2,9 +2,11 @@
 
 from torch import nn
 
+from .pangudistributedtransformer import PanguDistributedTransformer
 from .pangutransformer import PanguTransformer
 
 _TRANSFORMER_REGISTRY = {
+    "PanguDistributedTransformer": PanguDistributedTransformer,
     "PanguTransformer": PanguTransformer,
 }
 
