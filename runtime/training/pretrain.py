@@ -9,7 +9,7 @@ from pathlib import Path
 import torch
 import torch.distributed as dist
 
-from ..checkpoint import load_checkpoint, load_plain, save_checkpoint
+from ..checkpoint.resume import load_checkpoint, load_plain, save_checkpoint
 from ..checkpoint.files import latest
 from ..errors import UserError
 from ..failure import stop_world_on_error
@@ -17,7 +17,7 @@ from ..pipeline.build import build_chunks, named_stages
 from ..pipeline.chunk import PipelineChunk
 from ..pipeline.schedule import run_schedule
 from ..process_groups import World, destroy_process_groups, initialize_process_groups, seed_random_streams
-from .arguments import parse_args
+from ..flags import parse_args
 from .data import check_dataset, micro_batches
 from .losses import world_losses
 from .optimizer import MasterWeightAdamW, build_schedule

@@ -3,13 +3,14 @@
 from functools import partial
 
 import torch
-from megatron.core.tensor_parallel import ColumnParallelLinear, RowParallelLinear
 from torch import nn
 
 from onescience_check.runtime.core import mpu
 from onescience_check.runtime.pipelinetensorshapeconfig import PipelineTensorShapeConfig
 from onescience_check.runtime.training import get_args, pretrain
 from onescience_check.runtime.training.arguments import core_transformer_config_from_args
+
+from megatron.core.tensor_parallel import ColumnParallelLinear, RowParallelLinear  # isort: skip
 
 TOKENS, DIM, HIDDEN = 6, 8, 16
 
