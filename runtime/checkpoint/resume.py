@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import torch
 import torch.distributed as dist
@@ -10,7 +11,6 @@ from torch import nn
 from ..errors import UserError
 from ..pipeline.build import named_stages
 from ..pipeline.chunk import PipelineChunk
-from ..training.optimizer import MasterWeightAdamW
 from .files import (
     Layout,
     Metadata,
@@ -26,9 +26,12 @@ from .files import (
 )
 from .sharding import cuts_of, shard
 
+if TYPE_CHECKING:
+    from ..training.optimizer import MasterWeightAdamW
+
 
 def save_checkpoint(
-    root: Path, iteration: int, consumed_samples: int, chunks: Sequence[PipelineChunk], optimizer: MasterWeightAdamW
+    root: Path, iteration: int, consumed_samples: int, chunks: Sequence[PipelineChunk], optimizer: "MasterWeightAdamW"
 ) -> Path:
     """Write a checkpoint of all ranks to `root`; call it on every rank. Returns its folder.
 
@@ -51,10 +54,11 @@ def save_checkpoint(
         )
         weights, cuts, owners = {}, {}, {}
         for number, stage in named_stages(chunks):
-            weights.update(stage_state(stage))
             cuts.update(cuts_of(stage))
-            owners.update(dict.fromkeys(stage_state(stage), number))
-        content = {"model": weights, "cuts": cuts, "stage_of": owners}
+            for key, value in stage_state(stage).items():
+                weights[key] = value
+                owners.setdefault(key, []).append(number)
+        content = {"model": weights, "cuts": cuts, "stages": owners}
         content |= {"optimizer": optimizer.state_dict(), "random": streams}
         written[name] = _on_disk(root, write_tensors, Path(drafts[0]) / name, content)
     all_written = [None] * dist.get_world_size()
@@ -68,7 +72,7 @@ def save_checkpoint(
 
 
 def load_checkpoint(
-    root: Path, chunks: Sequence[PipelineChunk], optimizer: MasterWeightAdamW
+    root: Path, chunks: Sequence[PipelineChunk], optimizer: "MasterWeightAdamW"
 ) -> tuple[int, int]:
     """Take up the newest checkpoint in `root`; call it on every rank. Returns iteration and consumed samples.
 
@@ -94,11 +98,11 @@ def load_checkpoint(
         )
     name = rank_file(parallel_state.get_tensor_model_parallel_rank(), parallel_state.get_pipeline_model_parallel_rank())
     content = read_part(folder, name, metadata)
-    remaining = dict(content["model"])
+    wanted = {key for _, stage in named_stages(chunks) for key in stage_state(stage)}
+    if unknown := content["model"].keys() - wanted:
+        raise UserError(f"{folder} holds weights this model has not: {_some(unknown)}")
     for _, stage in named_stages(chunks):
-        _load_stage(stage, {key: remaining.pop(key) for key in stage_state(stage) if key in remaining}, folder)
-    if remaining:
-        raise UserError(f"{folder} holds weights this model has not: {_some(remaining)}")
+        _load_stage(stage, content["model"], folder)
     optimizer.copy_from_weights()
     if "optimizer" in content:
         optimizer.load_state_dict(content["optimizer"])

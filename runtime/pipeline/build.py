@@ -8,7 +8,7 @@ from torch import nn
 from ..errors import UserError
 from ..pipelinetensorshapeconfig import PipelineTensorShapeConfig
 from ..process_groups import seed_random_streams
-from ..training.arguments import core_transformer_config_from_args, get_args
+from ..flags import core_transformer_config_from_args, get_args
 from .chunk import PipelineChunk
 
 

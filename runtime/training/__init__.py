@@ -1,5 +1,6 @@
 """Training by Megatron's interface: `pretrain`, `get_args`."""
 
-from .arguments import get_args
+from ..flags import get_args
+from .pretrain import pretrain
 
-__all__ = ["get_args"]
+__all__ = ["get_args", "pretrain"]

@@ -6,7 +6,7 @@ import torch
 from torch.utils.data import DataLoader, Dataset
 
 from ..errors import UserError
-from .arguments import get_args
+from ..flags import get_args
 
 
 class MicroBatchSampler:

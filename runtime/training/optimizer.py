@@ -4,7 +4,7 @@ import torch
 import torch.distributed as dist
 from torch import nn
 
-from .arguments import get_args
+from ..flags import get_args
 
 
 class MasterWeightAdamW:

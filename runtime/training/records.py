@@ -26,11 +26,18 @@ class Records:
         tensorboard_dir: folder for events, None for none.
         start: iterations done before.
         total: iterations of the whole run.
+        resuming: rows of an earlier run are this run's own.
         log_interval: iterations per line, where there is no terminal for a progress bar.
     """
 
     def __init__(
-        self, log_dir: str | None, tensorboard_dir: str | None, start: int, total: int, log_interval: int
+        self,
+        log_dir: str | None,
+        tensorboard_dir: str | None,
+        start: int,
+        total: int,
+        resuming: bool,
+        log_interval: int,
     ) -> None:
         self.csv_path = self.plot_path = self.events = None
         self.log_interval = log_interval
@@ -40,7 +47,7 @@ class Records:
             except OSError as error:
                 raise UserError(f"--log-dir {log_dir}: {error.strerror}") from error
             self.csv_path, self.plot_path = Path(log_dir, "loss.csv"), Path(log_dir, "loss.png")
-            self._keep_rows_until(start)
+            self._keep_rows_until(start, resuming)
         if tensorboard_dir is not None:
             try:
                 from torch.utils.tensorboard import SummaryWriter
@@ -103,10 +110,10 @@ class Records:
                 writer.writeheader()
             writer.writerow({name: value for name, value in row.items() if not _is_nan(value)})
 
-    def _keep_rows_until(self, iteration: int) -> None:
+    def _keep_rows_until(self, iteration: int, resuming: bool) -> None:
         if not self.csv_path.exists():
             return
-        if iteration == 0:
+        if not resuming:
             raise UserError(f"{self.csv_path} exists and is left alone: choose another --log-dir, or --load the run")
         # A line cut short by a kill has no full set of columns.
         rows = [row for row in _read(self.csv_path) if None not in row.values() and int(row["iteration"]) <= iteration]
