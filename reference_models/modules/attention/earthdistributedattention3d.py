@@ -15,7 +15,7 @@ from megatron.core.tensor_parallel import (
 )
 from torch import nn
 
-from .window_attention import bias_table_shape, earth_position_bias, window_attention
+from .window_attention import bias_table_shape, channels_per_head, earth_position_bias, window_attention
 from .windows import WindowGrid
 
 HEAD_AXIS = 1  # of the bias table, see bias_table_shape
@@ -50,14 +50,12 @@ class EarthDistributedAttention3D(nn.Module):
     ):
         super().__init__()
         tp_size = config.tensor_model_parallel_size
-        if dim % num_heads:
-            raise ValueError(f"dim ({dim}) must be a multiple of num_heads ({num_heads})")
         if num_heads % tp_size:
             raise ValueError(
                 f"num_heads ({num_heads}) must be a multiple of the tensor-parallel size ({tp_size})"
             )
         self.num_heads_per_rank = num_heads // tp_size
-        self.head_dim = dim // num_heads
+        self.head_dim = channels_per_head(dim, num_heads)
         self.window_types = grid.window_types
         self.attn_drop = attn_drop
 

@@ -8,6 +8,13 @@ import torch
 from torch.nn import functional as F
 
 
+def channels_per_head(dim: int, num_heads: int) -> int:
+    """D. Raises ValueError unless the heads share the channels evenly."""
+    if num_heads < 1 or dim < 1 or dim % num_heads:
+        raise ValueError(f"dim ({dim}) must be a multiple of num_heads ({num_heads})")
+    return dim // num_heads
+
+
 def bias_table_shape(heads: int, window_types: int, window) -> tuple[int, ...]:
     """(T, H, wP, wY, wP, wY, 2 wX - 1): query level and latitude, key level and latitude, longitude distance.
 
