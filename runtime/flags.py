@@ -85,7 +85,7 @@ def build_parser() -> argparse.ArgumentParser:
     group.add_argument("--hidden-size", type=int)
     group.add_argument("--num-attention-heads", type=int)
     group.add_argument("--bf16", action="store_true", help="bfloat16 weights with float32 master copies")
-    group.add_argument("--recompute-granularity", choices=["full"], help="recompute each stage in backward")
+    group.add_argument("--recompute-granularity", choices=["full"], help="stages recompute layers in backward")
 
     group = parser.add_argument_group("training")
     group.add_argument("--micro-batch-size", type=int, default=1)
@@ -184,6 +184,9 @@ def core_transformer_config_from_args(args: argparse.Namespace):
         pipeline_dtype=dtype,
         bf16=args.bf16,
         gradient_accumulation_fusion=False,
+        recompute_granularity=args.recompute_granularity,
+        recompute_method="uniform" if args.recompute_granularity else None,
+        recompute_num_layers=1 if args.recompute_granularity else None,
         batch_p2p_sync=False,
         deallocate_pipeline_outputs=True,
         variable_seq_lengths=virtual is not None,

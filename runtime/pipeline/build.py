@@ -62,7 +62,6 @@ def build_chunks(model_provider: Callable[..., nn.Module], model_type=None) -> l
             config,
             model_type,
             vp_stage=index if per_rank > 1 else None,
-            recompute=args.recompute_granularity == "full",
         )
         chunks.append(chunk.to(dtype=config.params_dtype))
     return chunks

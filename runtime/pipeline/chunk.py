@@ -22,7 +22,6 @@ class PipelineChunk(nn.Module):
         config: the TransformerConfig that the schedule reads.
         model_type: passed on to the schedule.
         vp_stage: number of this chunk on its rank in the interleaved schedule, else None.
-        recompute: keep only the inputs of each stage and run it again in backward, with the same random numbers.
     """
 
     def __init__(
@@ -33,7 +32,6 @@ class PipelineChunk(nn.Module):
         config,
         model_type=None,
         vp_stage: int | None = None,
-        recompute: bool = False,
     ) -> None:
         super().__init__()
         self.stages = nn.ModuleList(stages)
@@ -42,7 +40,6 @@ class PipelineChunk(nn.Module):
         self.config = config
         self.model_type = model_type
         self.vp_stage = vp_stage
-        self.recompute = recompute
         self.num_stages = shapes.num_stages if shapes else 1
         self.pre_process = first == 0
         self.post_process = first + len(stages) == self.num_stages
@@ -65,7 +62,9 @@ class PipelineChunk(nn.Module):
         received = () if self.pre_process else self.shapes.unpack(self.first - 1, self.input_tensor)
         output = None
         for number, stage in enumerate(self.stages, start=self.first):
-            output = self._run(stage, number, received, inputs)
+            if number > 0:
+                stage.set_input_tensor(list(received))
+            output = stage(*inputs)
             if number < self.num_stages - 1:
                 output = (output,) if isinstance(output, torch.Tensor) else output
                 self.shapes.check(number, output, self.config.pipeline_dtype)
@@ -73,20 +72,6 @@ class PipelineChunk(nn.Module):
         if self.post_process:
             return _cast(output, torch.float32)
         return self.shapes.pack(self.first + len(self.stages) - 1, output, self.config.pipeline_dtype)
-
-    def _run(self, stage: nn.Module, number: int, received: Sequence[torch.Tensor], inputs: tuple):
-        def call(_anchor, *tensors):
-            if number > 0:
-                stage.set_input_tensor(list(tensors))
-            return stage(*inputs)
-
-        if not (self.recompute and torch.is_grad_enabled()):
-            return call(None, *received)
-        from megatron.core.tensor_parallel import checkpoint
-
-        # A recomputed region gets gradients only if one of its inputs asks for some; the data of stage 0 does not.
-        anchor = torch.zeros((), device=next(stage.parameters()).device, requires_grad=True)
-        return checkpoint(call, False, anchor, *received)
 
 
 def _cast(value, dtype: torch.dtype):

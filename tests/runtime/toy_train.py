@@ -10,7 +10,7 @@ from onescience_check.runtime.pipelinetensorshapeconfig import PipelineTensorSha
 from onescience_check.runtime.training import get_args, pretrain
 from onescience_check.runtime.training.arguments import core_transformer_config_from_args
 
-from megatron.core.tensor_parallel import ColumnParallelLinear, RowParallelLinear  # isort: skip
+from megatron.core.tensor_parallel import ColumnParallelLinear, RowParallelLinear, checkpoint  # isort: skip
 
 TOKENS, DIM, HIDDEN = 6, 8, 16
 
@@ -75,7 +75,9 @@ class Toy_stage0(Toy_stage):
         self.embed, self.layer1 = nn.Linear(3, DIM), Block(config)
 
     def forward(self, x):
-        x = self.layer1(self.embed(x))
+        x = self.embed(x)
+        recompute = self.config.recompute_granularity == "full"
+        x = checkpoint(self.layer1, False, x) if recompute else self.layer1(x)
         return x, x.clone()
 
 
