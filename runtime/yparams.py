@@ -16,8 +16,8 @@ class YParams(SimpleNamespace):
     Args:
         path: the file.
         section: name of a mapping at its top level.
-        keys: the type of each key that the section must have. ``(int, float)`` allows both; ``[int]`` is a list of
-            any length but 0, ``[int, int]`` a list of two.
+        keys: the type of each key that the section must have. ``(int, float)`` allows both; ``[int]`` is a
+            list of any length but 0, ``[int, int]`` a list of two.
 
     Raises:
         UserError: no such file or section, a key that is missing, unknown or of another type.

@@ -1,7 +1,7 @@
 """Sizes that the plain model, its pipeline stages and the training scripts share.
 
-A sample has 4 surface variables, 3 constant masks (topography, land-sea, soil type; input only) and 5 upper-air
-variables on 13 pressure levels. Source: Bi et al. 2023 (Pangu-Weather), Methods, data.
+A sample has 4 surface variables, 3 constant masks (topography, land-sea, soil type; input only) and 5
+upper-air variables on 13 pressure levels. Source: Bi et al. 2023 (Pangu-Weather), Methods, data.
 """
 
 import math
@@ -26,8 +26,8 @@ def token_grids(img_size, patch_size) -> tuple[tuple[int, int, int], tuple[int, 
     """
     if len(img_size) != 2 or len(patch_size) != 3 or min(*img_size, *patch_size) < 1:
         raise ValueError(
-            f"img_size must be two cell counts (latitude, longitude) and patch_size three (pressure, latitude, "
-            f"longitude), got {img_size} and {patch_size}"
+            "img_size must be two cell counts of at least 1 (latitude, longitude), patch_size three (pressure, "
+            f"latitude, longitude), got {img_size} and {patch_size}"
         )
     levels = 1 + math.ceil(PRESSURE_LEVELS / patch_size[0])
     rows = math.ceil(img_size[0] / patch_size[1])

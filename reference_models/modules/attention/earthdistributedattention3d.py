@@ -24,8 +24,8 @@ HEAD_AXIS = 1  # of the bias table, see bias_table_shape
 class EarthDistributedAttention3D(nn.Module):
     """EarthAttention3D where each tensor-parallel rank computes num_heads / tp heads.
 
-    q, k and v are layers of their own: the rows of a fused one would mean different heads at each tp size. The bias
-    table is split by head as well.
+    q, k and v are layers of their own: the rows of a fused one would mean different heads at each tp size.
+    The bias table is split by head as well.
 
     Args:
         dim: channels C, a multiple of num_heads.
@@ -103,7 +103,7 @@ class EarthDistributedAttention3D(nn.Module):
         self.proj_drop = nn.Dropout(proj_drop)
 
     def _own_heads_of_new_table(self, num_heads: int, grid: WindowGrid) -> torch.Tensor:
-        """All ranks draw the whole table from their common generator, so it is the same table at every tp size."""
+        """All ranks draw the whole table from their common generator: it is the same one at every tp size."""
         table = torch.empty(bias_table_shape(num_heads, grid.window_types, grid.window))
         nn.init.trunc_normal_(table, std=0.02)
         first = get_tensor_model_parallel_rank() * self.num_heads_per_rank

@@ -106,7 +106,7 @@ def train_valid_test_dataset_provider(train_val_test_num_samples):
 
 
 def forward_step_func(data_iterator, model):
-    """Run the stages of this rank on one micro-batch: the first stage reads the input, the last one the label."""
+    """One micro-batch through the stages of this rank: the first reads the input, the last one the label."""
     is_first_stage = mpu.is_pipeline_first_stage(ignore_virtual=False, vp_stage=model.vp_stage)
     is_last_stage = mpu.is_pipeline_last_stage(ignore_virtual=False, vp_stage=model.vp_stage)
     invar = outvar = None
