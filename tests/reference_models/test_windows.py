@@ -60,13 +60,14 @@ def test_the_shift_makes_nine_regions_and_does_not_cut_longitude():
     assert WindowGrid((8, 18, 36), WINDOW).blocked_pairs() is None
 
 
-def test_blocked_pairs_are_those_that_are_no_neighbours_on_the_grid():
+@pytest.mark.parametrize("shift", [(0, 0, 0), HALF, (1, 2, 5)])
+def test_blocked_pairs_are_those_that_are_no_neighbours_on_the_grid(shift):
     """By definition: cells of a window may meet when they are as far apart on the grid as in the window."""
     resolution = (5, 17, 24)
-    grid = WindowGrid(resolution, WINDOW, HALF)
+    grid = WindowGrid(resolution, WINDOW, shift)
     cells = torch.cartesian_prod(*(torch.arange(1, size + 1) for size in resolution)).view(1, *resolution, 3)
     padded = pad_grid(cells, grid.padded, dim=1)  # padding has level and latitude 0
-    windows = grid.partition(padded.roll([-s for s in HALF], dims=(1, 2, 3))).view(
+    windows = grid.partition(padded.roll([-s for s in shift], dims=(1, 2, 3))).view(
         2, 144, grid.window_types, 3
     )
     level_latitude = windows[0, :, :, :2].transpose(0, 1)  # T, N, 2
