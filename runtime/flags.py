@@ -189,9 +189,5 @@ def core_transformer_config_from_args(args: argparse.Namespace):
         recompute_num_layers=1 if args.recompute_granularity else None,
         batch_p2p_sync=False,
         deallocate_pipeline_outputs=True,
-        # Chunks of the interleaved schedule send messages of different sizes, and tell them first. Megatron allows that
-        # with this dispatcher only; there are no experts for it to dispatch to.
-        variable_seq_lengths=virtual is not None,
-        moe_token_dispatcher_type="alltoall",
         cuda_graph_scope=[],
     )

@@ -15,6 +15,7 @@ from onescience_check.runtime import process_groups
 from onescience_check.runtime.checkpoint import resume, sharding
 from onescience_check.runtime.core import mpu
 from onescience_check.runtime.pipeline.build import build_chunks, named_stages
+from onescience_check.runtime.pipeline.communication import communicator_for
 from onescience_check.runtime.pipeline.schedule import run_schedule
 from onescience_check.runtime.training.arguments import parse_args
 
@@ -77,7 +78,8 @@ def check_layout(argv: list[str], path: Path) -> str | None:
     chunks = build_chunks(toy_train.model_provider)
     resume.load_plain(path, chunks)
     iterators = [iter(batches) for _ in chunks]
-    reports = run_schedule(toy_train.forward_step_func, iterators, chunks, MICRO_BATCHES)
+    communicator = communicator_for(chunks, host_staged=False)
+    reports = run_schedule(toy_train.forward_step_func, iterators, chunks, MICRO_BATCHES, communicator=communicator)
 
     rank, size = mpu.get_tensor_model_parallel_rank(), mpu.get_tensor_model_parallel_world_size()
     if mpu.is_pipeline_last_stage():
