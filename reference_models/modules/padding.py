@@ -1,8 +1,8 @@
 """The one padding rule of the Latitude-Longitude grid, shared by embedding, windows, sampling and recovery.
 
-Missing cells are split evenly over both ends of an axis, the odd one at the far end. Pressure and latitude end
-at the model top, the surface and the poles, so they are padded with zeros. Longitude is a circle: its padding
-repeats the cells from the other side, so that no seam appears at the date line.
+Missing cells are split evenly over both ends of an axis, the odd one at the far end. Pressure and latitude
+end at the model top, the surface and the poles, so they are padded with zeros. Longitude is a circle: its
+padding repeats the cells from the other side, so that no seam appears at the date line.
 """
 
 import torch

@@ -52,7 +52,7 @@ def load_plain(stages, plain):
 def gradient_scale(gradients, name):
     """Size of the terms that a gradient sums up.
 
-    The bias of k adds the same number to all scores of a query, which softmax ignores: its gradient is zero but for
-    rounding, so the terms are measured at the weight of the same layer.
+    The bias of k adds the same number to all scores of a query, which softmax ignores: its gradient is zero
+    but for rounding, so the terms are measured at the weight of the same layer.
     """
     return gradients[name.replace("k_proj.bias", "k_proj.weight")].abs().max().item()

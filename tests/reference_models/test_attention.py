@@ -53,7 +53,8 @@ def test_attention_is_the_formula_of_the_paper():
     upstream = torch.randn_like(x)
     wanted = [x, *module.parameters()]
     fused, explicit = module(x), explicit_attention(module, x, heads=3)
-    # Both sum fewer than 100 products of numbers of order 1 in float64 (2e-16 each): 1e-12 leaves room for the order.
+    # Both sum fewer than 100 products of numbers of order 1 in float64 (2e-16 each): 1e-12 leaves room for
+    # the order.
     torch.testing.assert_close(fused, explicit, rtol=1e-12, atol=1e-12)
     for ours, reference in zip(
         torch.autograd.grad(fused, wanted, upstream),

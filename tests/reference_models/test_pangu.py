@@ -11,7 +11,7 @@ SMALL = {"embed_dim": 12, "num_heads": (2, 4, 4, 2), "depths": (2, 2, 2, 2)}
 
 
 def test_turning_the_earth_by_whole_windows_turns_the_forecast():
-    """A window of 12 tokens on the coarse grid is 12 * 2 * 4 = 96 cells wide; all blocks, shifted ones too, agree."""
+    """A window of 12 tokens on the coarse grid is 12 * 2 * 4 = 96 cells; all blocks, shifted too, agree."""
     torch.manual_seed(0)
     model = Pangu(img_size=(45, 192), **SMALL).double().eval()
     for name, parameter in model.named_parameters():

@@ -39,9 +39,9 @@ def test_folded_stages_equal_the_plain_model(world, depths, recompute):
     x_stages = x.detach().clone().requires_grad_()
     upstream = torch.randn(1, 69, *SMALL["img_size"])
     expected, actual = plain(x), run(stages, x_stages)
-    # Float32 rounds at 6e-8; sums over up to 3e3 tokens, in an order of their own in Megatron's flattened weight
-    # gradients and in the attention kernel that runs without gradients, differ by sqrt(3e3) * 6e-8 = 3e-6 of the
-    # terms that cancel in them.
+    # Float32 rounds at 6e-8; sums over up to 3e3 tokens, in an order of their own in Megatron's flattened
+    # weight gradients and in the attention kernel that runs without gradients, differ by sqrt(3e3) * 6e-8 =
+    # 3e-6 of the terms that cancel in them.
     torch.testing.assert_close(actual, expected, rtol=1e-4, atol=1e-5)
     if not recompute:
         assert torch.equal(actual, expected)  # the same operations on the same operands in the same order
@@ -95,7 +95,7 @@ def test_boundaries_carry_two_contiguous_tensors_of_the_coarse_and_fine_grid(wor
 
 
 def test_full_size_stages_cost_the_same(world):
-    """Counted multiply-adds of the whole stage, embedding and sampling included, within 20 % of their mean."""
+    """Counted operations of whole stages, embedding and sampling included, within 20 % of their mean."""
     from torch.utils.flop_counter import FlopCounterMode
 
     size = {

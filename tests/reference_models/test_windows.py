@@ -61,7 +61,7 @@ def test_the_shift_makes_nine_regions_and_does_not_cut_longitude():
 
 
 def test_blocked_pairs_are_those_that_are_no_neighbours_on_the_grid():
-    """From the definition: two cells of a window may meet when they are as far apart on the grid as in the window."""
+    """By definition: cells of a window may meet when they are as far apart on the grid as in the window."""
     resolution = (5, 17, 24)
     grid = WindowGrid(resolution, WINDOW, HALF)
     cells = torch.cartesian_prod(*(torch.arange(1, size + 1) for size in resolution)).view(1, *resolution, 3)

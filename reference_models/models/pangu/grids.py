@@ -1,7 +1,7 @@
 """Sizes that the plain model, its pipeline stages and the training scripts share.
 
-A sample has 4 surface variables, 3 constant masks (topography, land-sea, soil type; input only) and 5 upper-air
-variables on 13 pressure levels. Source: Bi et al. 2023 (Pangu-Weather), Methods, data.
+A sample has 4 surface variables, 3 constant masks (topography, land-sea, soil type; input only) and 5
+upper-air variables on 13 pressure levels. Source: Bi et al. 2023 (Pangu-Weather), Methods, data.
 """
 
 import math
@@ -20,7 +20,15 @@ def token_grids(img_size, patch_size) -> tuple[tuple[int, int, int], tuple[int, 
 
     The surface is one more level of tokens below the upper air. (721, 1440) in patches of (2, 4, 4) gives
     (8, 181, 360) and (8, 91, 180).
+
+    Raises:
+        ValueError: img_size is not two counts, or patch_size not three.
     """
+    if len(img_size) != 2 or len(patch_size) != 3 or min(*img_size, *patch_size) < 1:
+        raise ValueError(
+            "img_size must be two cell counts of at least 1 (latitude, longitude), patch_size three (pressure, "
+            f"latitude, longitude), got {img_size} and {patch_size}"
+        )
     levels = 1 + math.ceil(PRESSURE_LEVELS / patch_size[0])
     rows = math.ceil(img_size[0] / patch_size[1])
     columns = math.ceil(img_size[1] / patch_size[2])

@@ -14,8 +14,8 @@ from .grids import CONSTANT_MASKS, PRESSURE_LEVELS, SURFACE_VARIABLES, UPPER_AIR
 class Pangu(nn.Module):
     """3-D Earth-specific transformer: a U-shape of four layers over two resolutions with one skip connection.
 
-    Source: Bi et al. 2023, Accurate medium-range global weather forecasting with 3D neural networks, Nature 619,
-    figure 2 and Methods (preprint arXiv:2211.02556).
+    Source: Bi et al. 2023, Accurate medium-range global weather forecasting with 3D neural networks, Nature
+    619, figure 2 and Methods (preprint arXiv:2211.02556).
 
     Args:
         img_size: cells (Y, X) of the fields; any size, what patches and windows do not fill is padded.

@@ -1,9 +1,9 @@
 """Pangu-Weather as four pipeline stages with tensor parallelism inside each.
 
-Where the cuts are. A block costs about tokens * (12 dim^2 + 2 window dim) multiply-adds: at full size 2.59e11 on the fine
-grid (521,280 tokens, 192 channels) and 2.46e11 on the coarse one (131,040 tokens, 384 channels). The two kinds cost
-nearly the same, so equal numbers of blocks are equal work. One layer a stage would give 2, 6, 6 and 2 blocks. Instead the
-fine layers share their stage with blocks of the coarse ones:
+Where the cuts are. A block costs about tokens * (12 dim^2 + 2 window dim) multiply-adds: at full size 2.59e11
+on the fine grid (521,280 tokens, 192 channels) and 2.46e11 on the coarse one (131,040 tokens, 384 channels).
+The two kinds cost nearly the same, so equal numbers of blocks are equal work. One layer a stage would give 2,
+6, 6 and 2 blocks. Instead the fine layers share their stage with blocks of the coarse ones:
 
     stage 0   embeddings, layer 1, down-sampling, first (depth2 - depth1) // 2 blocks of layer 2     10.1e11
     stage 1   the rest of layer 2                                                                   9.9e11

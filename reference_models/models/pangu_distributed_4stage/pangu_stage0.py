@@ -19,12 +19,13 @@ class Pangu_stage0(MegatronModule):
     """Embeddings, layer 1, down-sampling and the first blocks of layer 2.
 
     Args:
-        img_size, patch_size, embed_dim, num_heads, window_size, depths, drop, attn_drop, drop_path: see Pangu. Each of
-            num_heads is a multiple of the tensor-parallel size.
+        img_size, patch_size, embed_dim, num_heads, window_size, depths, drop, attn_drop, drop_path: see
+            Pangu. Each of num_heads is a multiple of the tensor-parallel size.
         config: Megatron's TransformerConfig, by default the one that the command line describes.
         kwargs: arguments of other stages, ignored.
 
-    Input: (B, 4 surface + 3 masks + 5 x 13 upper air, Y, X). Output: x (B, L_coarse, 2C) and skip (B, L_fine, C).
+    Input: (B, 4 surface + 3 masks + 5 x 13 upper air, Y, X). Output: x (B, L_coarse, 2C) and skip (B, L_fine,
+    C).
     """
 
     def __init__(

@@ -18,12 +18,13 @@ class Pangu_stage2(MegatronModule):
     """The first blocks of layer 3.
 
     Args:
-        img_size, patch_size, embed_dim, num_heads, window_size, depths, drop, attn_drop, drop_path: see Pangu. Each of
-            num_heads is a multiple of the tensor-parallel size.
+        img_size, patch_size, embed_dim, num_heads, window_size, depths, drop, attn_drop, drop_path: see
+            Pangu. Each of num_heads is a multiple of the tensor-parallel size.
         config: Megatron's TransformerConfig, by default the one that the command line describes.
         kwargs: arguments of other stages, ignored.
 
-    Input through set_input_tensor and output: x (B, L_coarse, 2C) and skip (B, L_fine, C), which passes unchanged.
+    Input through set_input_tensor and output: x (B, L_coarse, 2C) and skip (B, L_fine, C), which passes
+    unchanged.
     """
 
     def __init__(

@@ -19,8 +19,8 @@ class Pangu_stage3(MegatronModule):
     """The last blocks of layer 3, up-sampling, layer 4 and recovery, which takes the skip connection.
 
     Args:
-        img_size, patch_size, embed_dim, num_heads, window_size, depths, drop, attn_drop, drop_path: see Pangu. Each of
-            num_heads is a multiple of the tensor-parallel size.
+        img_size, patch_size, embed_dim, num_heads, window_size, depths, drop, attn_drop, drop_path: see
+            Pangu. Each of num_heads is a multiple of the tensor-parallel size.
         config: Megatron's TransformerConfig, by default the one that the command line describes.
         kwargs: arguments of other stages, ignored.
 

@@ -6,7 +6,7 @@
 import torch
 from torch import nn
 
-from .window_attention import bias_table_shape, earth_position_bias, window_attention
+from .window_attention import bias_table_shape, channels_per_head, earth_position_bias, window_attention
 from .windows import WindowGrid
 
 
@@ -29,9 +29,7 @@ class EarthAttention3D(nn.Module):
         self, dim: int, grid: WindowGrid, num_heads: int, attn_drop: float = 0.0, proj_drop: float = 0.0
     ):
         super().__init__()
-        if dim % num_heads:
-            raise ValueError(f"dim ({dim}) must be a multiple of num_heads ({num_heads})")
-        self.head_dim = dim // num_heads
+        self.head_dim = channels_per_head(dim, num_heads)
         self.window_types = grid.window_types
         self.attn_drop = attn_drop
 

@@ -15,7 +15,7 @@ from megatron.core.tensor_parallel import (
 )
 from torch import nn
 
-from .window_attention import bias_table_shape, earth_position_bias, window_attention
+from .window_attention import bias_table_shape, channels_per_head, earth_position_bias, window_attention
 from .windows import WindowGrid
 
 HEAD_AXIS = 1  # of the bias table, see bias_table_shape
@@ -24,8 +24,8 @@ HEAD_AXIS = 1  # of the bias table, see bias_table_shape
 class EarthDistributedAttention3D(nn.Module):
     """EarthAttention3D where each tensor-parallel rank computes num_heads / tp heads.
 
-    q, k and v are layers of their own: the rows of a fused one would mean different heads at each tp size. The bias
-    table is split by head as well.
+    q, k and v are layers of their own: the rows of a fused one would mean different heads at each tp size.
+    The bias table is split by head as well.
 
     Args:
         dim: channels C, a multiple of num_heads.
@@ -50,14 +50,12 @@ class EarthDistributedAttention3D(nn.Module):
     ):
         super().__init__()
         tp_size = config.tensor_model_parallel_size
-        if dim % num_heads:
-            raise ValueError(f"dim ({dim}) must be a multiple of num_heads ({num_heads})")
         if num_heads % tp_size:
             raise ValueError(
                 f"num_heads ({num_heads}) must be a multiple of the tensor-parallel size ({tp_size})"
             )
         self.num_heads_per_rank = num_heads // tp_size
-        self.head_dim = dim // num_heads
+        self.head_dim = channels_per_head(dim, num_heads)
         self.window_types = grid.window_types
         self.attn_drop = attn_drop
 
@@ -105,7 +103,7 @@ class EarthDistributedAttention3D(nn.Module):
         self.proj_drop = nn.Dropout(proj_drop)
 
     def _own_heads_of_new_table(self, num_heads: int, grid: WindowGrid) -> torch.Tensor:
-        """All ranks draw the whole table from their common generator, so it is the same table at every tp size."""
+        """All ranks draw the whole table from their common generator: it is the same one at every tp size."""
         table = torch.empty(bias_table_shape(num_heads, grid.window_types, grid.window))
         nn.init.trunc_normal_(table, std=0.02)
         first = get_tensor_model_parallel_rank() * self.num_heads_per_rank

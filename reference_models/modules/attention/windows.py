@@ -4,8 +4,8 @@
 # nP, nY, nX windows along an axis; wP, wY, wX cells of a window along an axis
 # N = wP * wY * wX tokens in a window, T = nP * nY window types (windows of one type differ in longitude only)
 
-A window tensor is (B * nX, N * T, C): the token index inside a window is the slow one. Heads then follow T without
-a gap in memory, so that q, k and v are views of their projections (see window_attention.py).
+A window tensor is (B * nX, N * T, C): the token index inside a window is the slow one. Heads then follow T
+without a gap in memory, so that q, k and v are views of their projections (see window_attention.py).
 """
 
 from dataclasses import dataclass
@@ -23,7 +23,8 @@ class WindowGrid:
 
     All are (pressure, latitude, longitude). A grid that the windows do not fill is padded.
 
-    Source: Liu et al. 2021 (Swin), section 3.2, made three-dimensional by Bi et al. 2023 (Pangu-Weather), Methods.
+    Source: Liu et al. 2021 (Swin), section 3.2, made three-dimensional by Bi et al. 2023 (Pangu-Weather),
+    Methods.
     """
 
     resolution: tuple[int, int, int]
@@ -82,9 +83,10 @@ class WindowGrid:
     def regions(self) -> torch.Tensor:
         """Which cells may see each other: an integer per (P, Y) cell of the shifted, padded grid.
 
-        A shift moves the first cells of an axis behind the last ones. Along pressure and latitude these are no
-        neighbours, so each axis falls into 3 bands and the grid into 3 x 3 = 9 regions. Longitude is cyclic: what
-        the shift brings together there are true neighbours, and it is not cut. Padding is kept apart from all cells.
+        A shift moves the first cells of an axis behind the last ones. Along pressure and latitude these are
+        no neighbours, so each axis falls into 3 bands and the grid into 3 x 3 = 9 regions. Longitude is
+        cyclic: what the shift brings together there are true neighbours, and it is not cut. Padding is kept
+        apart from all cells.
         """
         bands, pads = [], []
         for axis in (0, 1):
@@ -97,7 +99,7 @@ class WindowGrid:
         return torch.where(pads[0][:, None] | pads[1][None, :], region + BANDS * BANDS, region)
 
     def blocked_pairs(self) -> torch.Tensor | None:
-        """(T, N, N) bool, True where query and key lie in different regions; None where nothing is blocked."""
+        """(T, N, N) bool, True where query and key lie in different regions; None if nothing is blocked."""
         cut = self.shift[0] or self.shift[1] or self.padded[:2] != self.resolution[:2]
         if not cut:
             return None

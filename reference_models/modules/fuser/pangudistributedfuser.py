@@ -12,17 +12,17 @@ from ..transformer.onetransformer import OneTransformer
 class PanguDistributedFuser(nn.Module):
     """``depth`` consecutive blocks of a PanguFuser, from block ``first_block`` on.
 
-    Two pipeline stages can share one layer of the plain model. Blocks are named by their index in that layer, so that
-    parameter names are the plain model's, and the index decides which blocks are shifted.
+    Two pipeline stages can share one layer of the plain model. Blocks are named by their index in that layer,
+    so that parameter names are the plain model's, and the index decides which blocks are shifted.
 
     Args:
-        dim, input_resolution, depth, num_heads, window_size, drop_path, mlp_ratio, drop, attn_drop: see PanguFuser.
-            num_heads counts the heads of all ranks, a multiple of the tensor-parallel size.
+        dim, input_resolution, depth, num_heads, window_size, drop_path, mlp_ratio, drop, attn_drop: see
+            PanguFuser. num_heads counts the heads of all ranks, a multiple of the tensor-parallel size.
         first_block: index of the first block in the plain model's layer.
         config: Megatron's TransformerConfig.
 
-    Input and output: (B, L, C), the same on all tensor-parallel ranks. There is no mask to pass: blocked pairs
-    follow from the grid.
+    Input and output: (B, L, C), the same on all tensor-parallel ranks. There is no mask to pass: blocked
+    pairs follow from the grid.
     """
 
     def __init__(

@@ -44,7 +44,8 @@ class PanguDistributedMlp(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         x, _ = self.fc1(x)
-        # Hidden channels differ from rank to rank and need draws of their own; what fc2 returns needs common ones.
+        # Hidden channels differ from rank to rank and need draws of their own; what fc2 returns needs common
+        # ones.
         own_draws = self.training and self.drop.p > 0
         with get_cuda_rng_tracker().fork() if own_draws else nullcontext():
             x = self.drop(self.act(x))

@@ -16,11 +16,12 @@ class PanguDistributedUpSample(nn.Module):
     The LayerNorm between them needs all channels, so each is a Row layer that splits its input itself.
 
     Args:
-        input_resolution, output_resolution, in_dim, out_dim: see PanguUpSample; in_dim and out_dim are multiples of
-            the tensor-parallel size.
+        input_resolution, output_resolution, in_dim, out_dim: see PanguUpSample; in_dim and out_dim are
+            multiples of the tensor-parallel size.
         config: Megatron's TransformerConfig.
 
-    Input: (B, P * Y/2 * X/2, in_dim). Output: (B, P * Y * X, out_dim). Both the same on all tensor-parallel ranks.
+    Input: (B, P * Y/2 * X/2, in_dim). Output: (B, P * Y * X, out_dim). Both the same on all tensor-parallel
+    ranks.
     """
 
     def __init__(self, input_resolution, output_resolution, in_dim: int, out_dim: int, *, config):

@@ -21,7 +21,8 @@ def neighbours_to_channels(x: torch.Tensor, input_resolution, output_resolution)
 class PanguDownSample(nn.Module):
     """Merge 2 x 2 horizontal neighbours into one token of twice the channels.
 
-    Source: Bi et al. 2023 (Pangu-Weather), Methods, down-sampling, after Liu et al. 2021 (Swin), patch merging.
+    Source: Bi et al. 2023 (Pangu-Weather), Methods, down-sampling, after Liu et al. 2021 (Swin), patch
+    merging.
 
     Args:
         input_resolution, output_resolution: cells (P, Y, X) before and after; Y and X are halved, rounded up.
