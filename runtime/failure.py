@@ -55,7 +55,8 @@ class Watch:
             self._store.set(f"beat/{self.rank}", "done")
 
     def fail(self, reason: str) -> bool:
-        """Give `reason` as why the world stops. True if no rank gave one before."""
+        """Give `reason` as why the world stops. True if no rank gave one before; then it is for the caller to print it."""
+        self._stopped.set()  # the watch would end this process before its reason is printed
         claim = f"{self.rank}:{reason}"
         with self._lock:
             return self._store.compare_set(_REASON, "", claim).decode() == claim

@@ -189,6 +189,5 @@ def core_transformer_config_from_args(args: argparse.Namespace):
         recompute_num_layers=1 if args.recompute_granularity else None,
         batch_p2p_sync=False,
         deallocate_pipeline_outputs=True,
-        variable_seq_lengths=virtual is not None,
         cuda_graph_scope=[],
     )

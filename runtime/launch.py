@@ -55,7 +55,9 @@ def _start(options: argparse.Namespace) -> list[subprocess.Popen]:
         "MASTER_PORT": str(_free_port()),
         LAUNCHER_PID: str(os.getpid()),
     }
-    base = {"OMP_NUM_THREADS": str(max(1, (os.cpu_count() or 1) // size)), **os.environ, **world}
+    # The C++ warnings of a lost connection are pages long, and `failure` says it in a line.
+    threads = str(max(1, (os.cpu_count() or 1) // size))
+    base = {"TORCH_CPP_LOG_LEVEL": "ERROR", "OMP_NUM_THREADS": threads, **os.environ, **world}
     command = [sys.executable, options.script, *options.script_args]
     return [
         subprocess.Popen(command, env={**base, "RANK": str(rank), "LOCAL_RANK": str(rank)}) for rank in range(size)

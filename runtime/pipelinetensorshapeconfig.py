@@ -52,20 +52,30 @@ class PipelineTensorShapeConfig:
         """Shape (1, 1, N) of the message that `stage` sends."""
         return (1, 1, sum(math.prod(shape) for shape in self.stage_shapes[stage]))
 
-    def pack(self, stage: int, tensors: Sequence[torch.Tensor], dtype: torch.dtype) -> torch.Tensor:
-        """Join what `stage` returned into its message.
+    def largest_message_shape(self) -> tuple[int, int, int]:
+        """Shape (1, 1, N) of the longest message of any stage."""
+        return max(self.message_shape(stage) for stage in range(self.num_stages - 1))
+
+    def pack(
+        self, stage: int, tensors: Sequence[torch.Tensor], dtype: torch.dtype, length: int | None = None
+    ) -> torch.Tensor:
+        """Join what `stage` returned into its message, padded with zeros to `length` numbers.
 
         Raises:
             UserError: the tensors are not those described, or not of the pipeline's dtype.
         """
         self.check(stage, tensors, dtype)
         # Not a view: the schedule frees the storage of what it has sent, which a base would keep alive.
-        return torch.cat([tensor.reshape(1, 1, -1) for tensor in tensors], dim=2)
+        parts = [tensor.reshape(1, 1, -1) for tensor in tensors]
+        missing = 0 if length is None else length - self.message_shape(stage)[2]
+        if missing:
+            parts.append(parts[0].new_zeros(1, 1, missing))
+        return torch.cat(parts, dim=2)
 
     def unpack(self, stage: int, message: torch.Tensor) -> list[torch.Tensor]:
         """The tensors that `stage` sent, as views of its message."""
         shapes = self.stage_shapes[stage]
-        parts = message.view(-1).split([math.prod(shape) for shape in shapes])
+        parts = message.view(-1)[: self.message_shape(stage)[2]].split([math.prod(shape) for shape in shapes])
         return [part.view(shape) for part, shape in zip(parts, shapes, strict=True)]
 
     def check(self, stage: int, tensors: Sequence[torch.Tensor], dtype: torch.dtype) -> None:

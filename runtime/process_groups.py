@@ -41,7 +41,8 @@ def initialize_process_groups(
 ) -> World:
     """Join the world described by RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and MASTER_PORT, and split it.
 
-    Ranks left after tensor and pipeline parallelism form the data-parallel dimension.
+    Ranks left after tensor and pipeline parallelism form the data-parallel dimension. A world that was joined before is
+    split anew, once ``mpu.destroy_model_parallel()`` has ended the former split.
 
     Args:
         tensor_model_parallel_size: ranks that share one layer.
@@ -82,7 +83,7 @@ def initialize_process_groups(
 
 
 def destroy_process_groups() -> None:
-    """Leave the world, so that another one can be joined by the same process."""
+    """Leave the world."""
     from megatron.core import parallel_state
 
     parallel_state.destroy_model_parallel()

@@ -71,7 +71,9 @@ class PipelineChunk(nn.Module):
                 received = output
         if self.post_process:
             return _cast(output, torch.float32)
-        return self.shapes.pack(self.first + len(self.stages) - 1, output, self.config.pipeline_dtype)
+        # The interleaved schedule knows one size for all messages.
+        length = None if self.vp_stage is None else self.shapes.largest_message_shape()[2]
+        return self.shapes.pack(self.first + len(self.stages) - 1, output, self.config.pipeline_dtype, length)
 
 
 def _cast(value, dtype: torch.dtype):

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from ..errors import UserError
 from .chunk import PipelineChunk
-from .communication import HostStagedP2PCommunicator
+from .communication import BoundaryCommunicator
 
 
 def run_schedule(
@@ -14,7 +14,7 @@ def run_schedule(
     num_microbatches: int,
     micro_batch_size: int = 1,
     forward_only: bool = False,
-    host_staged: bool = False,
+    communicator: BoundaryCommunicator | None = None,
 ) -> list[dict]:
     """Forward, and backward unless `forward_only`, of all micro-batches of a step.
 
@@ -26,7 +26,7 @@ def run_schedule(
         chunks: the model of this rank.
         num_microbatches: micro-batches per replica and step.
         micro_batch_size: samples in each.
-        host_staged: send messages through host memory.
+        communicator: carries the messages; None for Megatron's own. See `communication.communicator_for`.
 
     Returns:
         What ``loss_func`` reported for each micro-batch; empty but on the last pipeline rank.
@@ -47,16 +47,15 @@ def run_schedule(
     extra = {}
     if ranks > 1 and not interleaved:
         extra["adjust_tensor_shapes_fn"] = _message_shapes(chunks[0])
-    if ranks > 1 and host_staged:
-        group = parallel_state.get_pipeline_model_parallel_group()
-        extra["p2p_communicator"] = HostStagedP2PCommunicator(group, chunks[0].config)
+    if communicator is not None:
+        extra["p2p_communicator"] = communicator
         extra["pg_collection"] = _groups()
     return get_forward_backward_func()(
         forward_step_func=forward_step_func,
         data_iterator=list(data_iterators) if interleaved else data_iterators[0],
         model=list(chunks) if interleaved else chunks[0],
         num_microbatches=num_microbatches,
-        seq_length=1,  # not asked for: messages are sized by the chunk, or tell their size
+        seq_length=1,  # not asked for: the chunk tells the size of messages
         micro_batch_size=micro_batch_size,
         forward_only=forward_only,
         **extra,

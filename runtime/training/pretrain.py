@@ -15,6 +15,7 @@ from ..errors import UserError
 from ..failure import stop_world_on_error
 from ..pipeline.build import build_chunks, named_stages
 from ..pipeline.chunk import PipelineChunk
+from ..pipeline.communication import communicator_for
 from ..pipeline.schedule import run_schedule
 from ..process_groups import World, destroy_process_groups, initialize_process_groups, seed_random_streams
 from ..flags import parse_args
@@ -105,6 +106,7 @@ class Trainer:
         self.chunks: list[PipelineChunk] = [
             chunk.to(world.device) for chunk in build_chunks(model_provider, model_type)
         ]
+        self.communicator = communicator_for(self.chunks, world.host_staged)
         named = {}
         for _, stage in named_stages(self.chunks):
             for name, param in stage.named_parameters():
@@ -174,7 +176,7 @@ class Trainer:
             num_microbatches,
             self.args.micro_batch_size,
             forward_only,
-            self.world.host_staged,
+            self.communicator,
         )
 
     def _iterators(self, data, consumed: int, shuffle: bool) -> list[Iterator]:
