@@ -1,4 +1,4 @@
-"""The example scripts run as their READMEs say, and the plain model's weights start the distributed training."""
+"""The example scripts run as their READMEs say, and plain weights start the distributed training."""
 
 import csv
 import socket

@@ -57,6 +57,13 @@ def rank_main(rank, port, folder):
     result["axes"] = {
         name: p.partition_dim for name, p in parameters.items() if getattr(p, "tensor_model_parallel", False)
     }
+    sharded = [stage.sharded_state_dict() for stage in stages]
+    result["checkpoint"] = {
+        name: (entry.global_shape, entry.global_offset)
+        for part in sharded
+        for name, entry in part.items()
+        if not name.endswith("_extra_state")
+    }
 
     torch.manual_seed(0)
     stages = make_stages(make_config(tensor_model_parallel_size=TP), **DROPS)
@@ -136,6 +143,20 @@ def test_heads_and_channels_are_split(ranks):
         "mlp.mlp.fc1.bias": 0,
         "mlp.mlp.fc2.weight": 1,
     }
+
+
+def test_sharded_checkpoints_hold_whole_parameters_by_their_plain_names(ranks):
+    expected, results = ranks
+    shapes = {
+        name: tuple(gradient.shape) for name, gradient in expected["gradients"].items() if name != "input"
+    }
+    for rank, result in enumerate(results):
+        assert {name: shape for name, (shape, _) in result["checkpoint"].items()} == shapes
+        for name, (shape, offset) in result["checkpoint"].items():
+            axis = result["axes"].get(name)
+            assert offset == tuple(
+                rank * size // TP if place == axis else 0 for place, size in enumerate(shape)
+            ), name
 
 
 def test_ranks_agree_with_dropout_and_drop_path(ranks):

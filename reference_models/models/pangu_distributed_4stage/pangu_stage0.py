@@ -7,15 +7,15 @@
 import numpy as np
 import torch
 from megatron.core.tensor_parallel import checkpoint
-from megatron.core.transformer.module import MegatronModule
 from onescience_check.runtime.training import get_args
 from onescience_check.runtime.training.arguments import core_transformer_config_from_args
 
 from ...modules import OneEmbedding, OneFuser, OneSample
 from ..pangu.grids import CONSTANT_MASKS, PRESSURE_LEVELS, SURFACE_VARIABLES, UPPER_AIR_VARIABLES, token_grids
+from .pangu_stage import PanguStage
 
 
-class Pangu_stage0(MegatronModule):
+class Pangu_stage0(PanguStage):
     """Embeddings, layer 1, down-sampling and the first blocks of layer 2.
 
     Args:

@@ -6,15 +6,15 @@
 
 import numpy as np
 from megatron.core.tensor_parallel import checkpoint
-from megatron.core.transformer.module import MegatronModule
 from onescience_check.runtime.training import get_args
 from onescience_check.runtime.training.arguments import core_transformer_config_from_args
 
 from ...modules import OneFuser
 from ..pangu.grids import token_grids
+from .pangu_stage import PanguStage
 
 
-class Pangu_stage2(MegatronModule):
+class Pangu_stage2(PanguStage):
     """The first blocks of layer 3.
 
     Args:
