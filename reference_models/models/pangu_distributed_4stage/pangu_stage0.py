@@ -21,7 +21,8 @@ class Pangu_stage0(PanguStage):
     Args:
         img_size, patch_size, embed_dim, num_heads, window_size, depths, drop, attn_drop, drop_path: see
             Pangu. Each of num_heads is a multiple of the tensor-parallel size.
-        config: Megatron's TransformerConfig, by default the one that the command line describes.
+        config: Megatron's TransformerConfig, by default the one that the command line describes. Its
+            recompute_granularity "full" recomputes each layer in backward instead of keeping activations.
         kwargs: arguments of other stages, ignored.
 
     Input: (B, 4 surface + 3 masks + 5 x 13 upper air, Y, X). Output: x (B, L_coarse, 2C) and skip (B, L_fine,
@@ -53,9 +54,8 @@ class Pangu_stage0(PanguStage):
 
         fine, coarse = token_grids(img_size, patch_size)
         depth1, depth2, depth3, depth4 = depths
-        front2 = (
-            max(depth2 - depth1, 0) // 2
-        )  # blocks of layer 2 that this stage takes, see the package docstring
+        # Blocks of layer 2 that this stage takes, see the package docstring
+        front2 = max(depth2 - depth1, 0) // 2
         rates = np.linspace(0, drop_path, depth1 + depth2 + depth3 + depth4).tolist()
 
         self.patchembed2d = OneEmbedding(

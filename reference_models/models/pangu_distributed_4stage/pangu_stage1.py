@@ -20,7 +20,8 @@ class Pangu_stage1(PanguStage):
     Args:
         img_size, patch_size, embed_dim, num_heads, window_size, depths, drop, attn_drop, drop_path: see
             Pangu. Each of num_heads is a multiple of the tensor-parallel size.
-        config: Megatron's TransformerConfig, by default the one that the command line describes.
+        config: Megatron's TransformerConfig, by default the one that the command line describes. Its
+            recompute_granularity "full" recomputes each layer in backward instead of keeping activations.
         kwargs: arguments of other stages, ignored.
 
     Input through set_input_tensor and output: x (B, L_coarse, 2C) and skip (B, L_fine, C), which passes
@@ -52,7 +53,8 @@ class Pangu_stage1(PanguStage):
 
         _, coarse = token_grids(img_size, patch_size)
         depth1, depth2, depth3, depth4 = depths
-        front2 = max(depth2 - depth1, 0) // 2  # blocks of layer 2 that stage 0 has, see the package docstring
+        # Blocks of layer 2 that stage 0 has, see the package docstring
+        front2 = max(depth2 - depth1, 0) // 2
         rates = np.linspace(0, drop_path, depth1 + depth2 + depth3 + depth4).tolist()
 
         self.layer2 = OneFuser(

@@ -21,7 +21,8 @@ class Pangu_stage3(PanguStage):
     Args:
         img_size, patch_size, embed_dim, num_heads, window_size, depths, drop, attn_drop, drop_path: see
             Pangu. Each of num_heads is a multiple of the tensor-parallel size.
-        config: Megatron's TransformerConfig, by default the one that the command line describes.
+        config: Megatron's TransformerConfig, by default the one that the command line describes. Its
+            recompute_granularity "full" recomputes each layer in backward instead of keeping activations.
         kwargs: arguments of other stages, ignored.
 
     Input through set_input_tensor: x (B, L_coarse, 2C) and skip (B, L_fine, C).
@@ -54,9 +55,8 @@ class Pangu_stage3(PanguStage):
         fine, coarse = token_grids(img_size, patch_size)
         depth1, depth2, depth3, depth4 = depths
         self.grid = fine
-        front3 = (
-            depth3 - max(depth3 - depth4, 0) // 2
-        )  # blocks of layer 3 that stage 2 has, see the package docstring
+        # Blocks of layer 3 that stage 2 has, see the package docstring
+        front3 = depth3 - max(depth3 - depth4, 0) // 2
         before3 = depth1 + depth2  # blocks before layer 3
         before4 = before3 + depth3
         rates = np.linspace(0, drop_path, depth1 + depth2 + depth3 + depth4).tolist()

@@ -6,7 +6,7 @@
 import torch
 from torch import nn
 
-from .window_attention import bias_table_shape, channels_per_head, earth_position_bias, window_attention
+from .window_attention import bias_table_shape, check_heads, earth_position_bias, window_attention
 from .windows import WindowGrid
 
 
@@ -29,8 +29,7 @@ class EarthAttention3D(nn.Module):
         self, dim: int, grid: WindowGrid, num_heads: int, attn_drop: float = 0.0, proj_drop: float = 0.0
     ):
         super().__init__()
-        self.head_dim = channels_per_head(dim, num_heads)
-        self.window_types = grid.window_types
+        check_heads(dim, num_heads)
         self.attn_drop = attn_drop
 
         self.q_proj = nn.Linear(dim, dim)
@@ -48,5 +47,5 @@ class EarthAttention3D(nn.Module):
         q, k, v = self.q_proj(x), self.k_proj(x), self.v_proj(x)
         bias = earth_position_bias(self.earth_position_bias_table, self.blocked)
         dropout = self.attn_drop if self.training else 0.0
-        x = window_attention(q, k, v, bias, self.window_types, self.head_dim, dropout)
+        x = window_attention(q, k, v, bias, dropout)
         return self.proj_drop(self.proj(x))

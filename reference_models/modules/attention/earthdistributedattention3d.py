@@ -15,7 +15,7 @@ from megatron.core.tensor_parallel import (
 )
 from torch import nn
 
-from .window_attention import bias_table_shape, channels_per_head, earth_position_bias, window_attention
+from .window_attention import bias_table_shape, check_heads, earth_position_bias, window_attention
 from .windows import WindowGrid
 
 HEAD_AXIS = 1  # of the bias table, see bias_table_shape
@@ -49,14 +49,13 @@ class EarthDistributedAttention3D(nn.Module):
         config,
     ):
         super().__init__()
+        check_heads(dim, num_heads)
         tp_size = config.tensor_model_parallel_size
         if num_heads % tp_size:
             raise ValueError(
                 f"num_heads ({num_heads}) must be a multiple of the tensor-parallel size ({tp_size})"
             )
         self.num_heads_per_rank = num_heads // tp_size
-        self.head_dim = channels_per_head(dim, num_heads)
-        self.window_types = grid.window_types
         self.attn_drop = attn_drop
 
         self.q_proj = ColumnParallelLinear(
@@ -117,6 +116,6 @@ class EarthDistributedAttention3D(nn.Module):
         # Each rank drops weights of its own heads; the output, the same on all ranks, is dropped alike below.
         dropout = self.attn_drop if self.training else 0.0
         with get_cuda_rng_tracker().fork() if dropout else nullcontext():
-            x = window_attention(q, k, v, bias, self.window_types, self.head_dim, dropout)
+            x = window_attention(q, k, v, bias, dropout)
         x, _ = self.proj(x)
         return self.proj_drop(x)

@@ -8,11 +8,10 @@ import torch
 from torch.nn import functional as F
 
 
-def channels_per_head(dim: int, num_heads: int) -> int:
-    """D. Raises ValueError unless the heads share the channels evenly."""
+def check_heads(dim: int, num_heads: int) -> None:
+    """Raise ValueError unless the heads share the channels evenly."""
     if num_heads < 1 or dim < 1 or dim % num_heads:
         raise ValueError(f"dim ({dim}) must be a multiple of num_heads ({num_heads})")
-    return dim // num_heads
 
 
 def bias_table_shape(heads: int, window_types: int, window) -> tuple[int, ...]:
@@ -47,9 +46,7 @@ def earth_position_bias(table: torch.Tensor, blocked: torch.Tensor | None) -> to
     return bias.view(1, types * heads, tokens, tokens)
 
 
-def window_attention(
-    q, k, v, bias: torch.Tensor, window_types: int, head_dim: int, dropout: float
-) -> torch.Tensor:
+def window_attention(q, k, v, bias: torch.Tensor, dropout: float) -> torch.Tensor:
     """softmax(q k^T / sqrt(D) + bias) v in every window; fused kernels never store the N x N scores.
 
     q, k, v: (S, N * T, H * D), in the token order of windows.py; bias: (1, T * H, N, N). Returns the same
@@ -58,10 +55,9 @@ def window_attention(
     N is slower than T, so (T, H) is one axis of an unbroken view and nothing is copied before or after the
     kernel.
     """
-    windows, _, channels = q.shape
-    types_heads = window_types * (channels // head_dim)
-    q, k, v = (
-        x.view(windows, -1, types_heads, head_dim).transpose(1, 2) for x in (q, k, v)
-    )  # S, T * H, N, D
+    _, types_heads, tokens, _ = bias.shape
+    shape = q.shape
+    # S, T * H, N, D
+    q, k, v = (x.view(shape[0], tokens, types_heads, -1).transpose(1, 2) for x in (q, k, v))
     out = F.scaled_dot_product_attention(q, k, v, attn_mask=bias.to(q.dtype), dropout_p=dropout)
-    return out.transpose(1, 2).reshape(windows, -1, channels)
+    return out.transpose(1, 2).reshape(shape)
