@@ -1,6 +1,7 @@
 """The example scripts run as their READMEs say, and plain weights start the distributed training."""
 
 import csv
+import os
 import socket
 import subprocess
 import sys
@@ -18,6 +19,7 @@ def run(folder, *words):
     return subprocess.run(
         [sys.executable, *map(str, words)],
         cwd=folder,
+        env=os.environ | {"OMP_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
         timeout=240,
