@@ -20,6 +20,7 @@ _BEAT_SECONDS = 1.0
 _SILENT_SECONDS = 20.0
 _REASON = "failure"
 LAUNCHER_PID = "ONESCIENCE_LAUNCHER_PID"
+_leaving = threading.Lock()
 
 
 class Watch:
@@ -43,6 +44,7 @@ class Watch:
         self._store = dist.PrefixStore("onescience_check/watch", store)
         self._lock = threading.Lock()  # a store's connection serves one question at a time
         self._stopped = threading.Event()
+        self._left = False
         self._beat(0)
         self._thread = threading.Thread(target=self._run, name="watch", daemon=True)
         self._thread.start()
@@ -54,24 +56,29 @@ class Watch:
         with self._lock:
             self._store.set(f"beat/{self.rank}", "done")
 
-    def fail(self, reason: str) -> bool:
-        """Give `reason` as why the world stops. True if no rank gave one before; then it is for the caller to print it."""
-        self._stopped.set()  # the watch would end this process before its reason is printed
+    def fail(self, reason: str) -> None:
+        """Give `reason` as why the world stops, and print it if no rank gave one before."""
         claim = f"{self.rank}:{reason}"
         with self._lock:
-            return self._store.compare_set(_REASON, "", claim).decode() == claim
+            if self._store.compare_set(_REASON, "", claim).decode() == claim:
+                print(reason, file=sys.stderr, flush=True)
 
     def failed(self) -> bool:
         """True once any rank gave a reason."""
         with self._lock:
             return self._store.check([_REASON])
 
-    def leave(self, wait_for_others: bool) -> None:
+    def store_is_gone(self) -> str | None:
+        """What to print when the store does not answer: rank 1 speaks for all."""
+        return "rank 0, which keeps the store of the world, is gone; stopping" if self.rank == 1 else None
+
+    def leave(self) -> None:
         """Count this rank out. The rank that keeps the store stays until all have seen the reason."""
         with self._lock:
-            left = self._store.add("left", 1)
+            left = self._store.add("left", 0 if self._left else 1)
+            self._left = True
         deadline = time.monotonic() + 3 * _BEAT_SECONDS + 2
-        while wait_for_others and self.rank == 0 and left < self.size and time.monotonic() < deadline:
+        while self.rank == 0 and left < self.size and time.monotonic() < deadline:
             time.sleep(0.1)
             with self._lock:
                 left = self._store.add("left", 0)
@@ -91,21 +98,20 @@ class Watch:
             try:
                 self._beat(count)
                 if self.failed():
-                    self.leave(wait_for_others=True)
+                    self.leave()
                     _exit(None)
                 state = self._read(f"beat/{neighbour}")
             except Exception:
                 if self._stopped.is_set():
                     return
-                _exit("rank 0, which keeps the store of the world, is gone; stopping" if self.rank == 1 else None)
+                _exit(self.store_is_gone())
             if state == "done" or state != seen:
                 seen, since = state, time.monotonic()
             elif time.monotonic() - since > _SILENT_SECONDS and self.size > 1:
                 who = seen.split(" ", 1)[1] if seen else "which never started"
-                silent = f"rank {neighbour} ({who}) has not responded for {_SILENT_SECONDS:.0f} s; stopping"
-                mine = self.fail(silent)
-                self.leave(wait_for_others=True)
-                _exit(silent if mine else None)
+                self.fail(f"rank {neighbour} ({who}) has not responded for {_SILENT_SECONDS:.0f} s; stopping")
+                self.leave()
+                _exit(None)
 
     def _read(self, key: str) -> str:
         with self._lock:
@@ -139,21 +145,22 @@ def stop_world_on_error() -> Iterator[Guard]:
         if guard.watch is None:
             # No world yet: every rank meets the same flags and files.
             _exit(message if rank == 0 or not isinstance(error, UserError) else None)
-        _exit(message if _is_first_reason(guard.watch, error, text) else None)
+        _exit(_tell_others(guard.watch, error, message))
     if guard.watch is not None:
         guard.watch.stop()
 
 
-def _is_first_reason(watch: Watch, error: Exception, text: str) -> bool:
+def _tell_others(watch: Watch, error: Exception, message: str) -> str | None:
+    """Give `message` as the reason unless another rank's failure is behind it. What is left to print."""
     try:
         deadline = time.monotonic() + _SILENT_SECONDS + 5
         while _is_broken_connection(error) and time.monotonic() < deadline and not watch.failed():
             time.sleep(_BEAT_SECONDS)  # a peer is gone; its watcher will say which
-        first = watch.fail(text)
-        watch.leave(wait_for_others=True)
-        return first
+        watch.fail(message)
+        watch.leave()
+        return None
     except Exception:
-        return watch.rank == 1  # the store is gone, and with it rank 0
+        return watch.store_is_gone()
 
 
 def _is_broken_connection(error: Exception) -> bool:
@@ -166,6 +173,7 @@ def _is_broken_connection(error: Exception) -> bool:
 
 
 def _exit(message: str | None) -> None:
+    _leaving.acquire()  # for good: the first thread to get here decides what is said last
     if message:
         print(message, file=sys.stderr)
     sys.stdout.flush()
