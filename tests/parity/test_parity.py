@@ -12,7 +12,9 @@ from tests.parity import case
 WORLDS = {1: ["1x1"], 2: ["2x1", "1x2"], 4: ["2x2", "1x4"], 8: ["2x4"]}
 CLAIMS = ["outputs", "input gradient", "weight gradients", "loss over 20 steps", "memory"]
 CASES = [(size, layout, claim) for size, layouts in WORLDS.items() for layout in layouts for claim in CLAIMS]
-CASES += [(size, layout, "ranks agree under dropout") for size, layout in [(2, "2x1"), (4, "2x2"), (8, "2x4")]]
+CASES += [
+    (size, layout, "ranks agree under dropout") for size, layout in [(2, "2x1"), (4, "2x2"), (8, "2x4")]
+]
 
 
 @pytest.fixture(scope="module")

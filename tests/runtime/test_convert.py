@@ -4,16 +4,17 @@ from pathlib import Path
 
 import pytest
 import torch
-
 from onescience_check.runtime import convert
 from onescience_check.runtime.checkpoint import files
 from onescience_check.runtime.checkpoint.convert import Blueprint, Whole, adopt_plain, gather, scatter
 from onescience_check.runtime.checkpoint.files import Layout
 from onescience_check.runtime.checkpoint.sharding import shard, unshard
 from onescience_check.runtime.errors import UserError
+
 from tests import worlds
 
 SCRIPT = Path(__file__).with_name("toy_train.py")
+REPOSITORY = Path(__file__).parents[2]
 LAYOUTS = [Layout(t, p, v, 4) for t, p, v in [(1, 1, 1), (2, 1, 1), (2, 4, 1), (4, 2, 2), (1, 3, 1)]]
 
 
@@ -22,7 +23,12 @@ def whole_checkpoint() -> Whole:
     torch.manual_seed(0)
     model, cuts, stages = {}, {}, {}
     for stage in range(4):
-        for name, shape, cut in (("fc", (8, 3), (0, 1)), ("gate", (16, 3), (0, 2)), ("row", (3, 8), (1, 1)), ("norm", (3,), None)):
+        for name, shape, cut in (
+            ("fc", (8, 3), (0, 1)),
+            ("gate", (16, 3), (0, 2)),
+            ("row", (3, 8), (1, 1)),
+            ("norm", (3,), None),
+        ):
             model[f"layer{stage}.{name}"] = torch.randn(shape)
             stages[f"layer{stage}.{name}"] = [stage]
             if cut:
@@ -54,7 +60,9 @@ def test_every_layout_gives_the_whole_back(layout, tmp_path):
 def test_shards_of_a_strided_weight_take_a_piece_of_each_part():
     tensor = torch.arange(8).reshape(8, 1)
     assert shard(tensor, (0, 2), 1, 2, "gate").flatten().tolist() == [2, 3, 6, 7]
-    assert torch.equal(unshard([shard(tensor, (0, 2), rank, 2, "gate") for rank in range(2)], (0, 2), "gate"), tensor)
+    assert torch.equal(
+        unshard([shard(tensor, (0, 2), rank, 2, "gate") for rank in range(2)], (0, 2), "gate"), tensor
+    )
 
 
 def test_width_that_does_not_divide():
@@ -78,7 +86,10 @@ def test_plain_checkpoint_of_another_model():
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (lambda folder: (folder / "tp1_pp0.pt").write_bytes((folder / "tp1_pp0.pt").read_bytes()[:-100]), "cut short"),
+        (
+            lambda folder: (folder / "tp1_pp0.pt").write_bytes((folder / "tp1_pp0.pt").read_bytes()[:-100]),
+            "cut short",
+        ),
         (lambda folder: flip_a_byte(folder / "tp1_pp0.pt"), "checksum"),
         (lambda folder: (folder / "tp1_pp0.pt").unlink(), "missing"),
         (lambda folder: (folder / "metadata.json").unlink(), "no checkpoint|not a checkpoint"),
@@ -116,10 +127,23 @@ def test_half_written_checkpoint_is_not_seen(tmp_path):
 
 
 def test_trained_weights_go_to_plain_and_to_another_layout_and_train_on(tmp_path):
-    """From a run at tensor 2 x pipeline 2 to plain, to tensor 1 x pipeline 4, back to plain, and on with the training."""
+    """From a run at tensor 2 x pipeline 2 to plain, to tensor 1 x pipeline 4, back to plain, and on with the
+    training.
+    """
     flags = ["--train-iters", "4", "--global-batch-size", "2"]
     first = ["--tensor-model-parallel-size", "2", "--pipeline-model-parallel-size", "2"]
-    ended = worlds.run(SCRIPT, 4, *first, *flags, "--exit-interval", "2", "--save", tmp_path / "a", "--log-dir", tmp_path / "log")
+    ended = worlds.run(
+        SCRIPT,
+        4,
+        *first,
+        *flags,
+        "--exit-interval",
+        "2",
+        "--save",
+        tmp_path / "a",
+        "--log-dir",
+        tmp_path / "log",
+    )
     assert ended.code == 0, ended.output[-3000:]
 
     plain, again = tmp_path / "plain.pt", tmp_path / "again.pt"
@@ -127,7 +151,9 @@ def test_trained_weights_go_to_plain_and_to_another_layout_and_train_on(tmp_path
     second = ["--pipeline-model-parallel-size", "2"]
     assert convert.main([str(tmp_path / "a"), str(tmp_path / "b"), *second]) == 0
     script = ["--script", str(SCRIPT)]
-    assert convert.main([str(plain), str(tmp_path / "c"), "--pipeline-model-parallel-size", "4", *script]) == 0
+    assert (
+        convert.main([str(plain), str(tmp_path / "c"), "--pipeline-model-parallel-size", "4", *script]) == 0
+    )
     assert convert.main([str(tmp_path / "c"), str(again)]) == 0
     before, after = torch.load(plain, weights_only=True), torch.load(again, weights_only=True)
     assert before.keys() == after.keys()
@@ -140,10 +166,34 @@ def test_trained_weights_go_to_plain_and_to_another_layout_and_train_on(tmp_path
     ended = worlds.run(SCRIPT, 2, *second, *flags, "--load", tmp_path / "b", "--log-dir", tmp_path / "log")
     assert ended.code == 0, ended.output[-3000:]
     ended = worlds.run(SCRIPT, 4, *first, *flags, "--log-dir", tmp_path / "straight")
-    curves = [[line.split(",")[2] for line in (tmp_path / run / "loss.csv").read_text().splitlines()[1:]] for run in ("log", "straight")]
-    # Two steps at one layout and two at another: sums in float32 in another order, 6e-8 a rounding, of 96 terms at most.
+    curves = [
+        [line.split(",")[2] for line in (tmp_path / run / "loss.csv").read_text().splitlines()[1:]]
+        for run in ("log", "straight")
+    ]
+    # Two steps at one layout and two at another: sums in float32 in another order, 6e-8 a rounding, of 96
+    # terms at most.
     assert [float(x) for x in curves[0]] == pytest.approx([float(x) for x in curves[1]], rel=1e-5)
 
     ended = worlds.run(SCRIPT, 2, *second, *flags, "--load", tmp_path / "a")
     assert ended.code == 1
     assert "onescience_check.runtime.convert" in ended.output and "Traceback" not in ended.output
+
+
+def test_pangu_goes_from_plain_to_tensor_2_pipeline_4_and_back(tmp_path):
+    """By the example's own training script, as its README has it."""
+    from onescience_check.reference_models.models.pangu import Pangu
+
+    script = REPOSITORY / "reference_models/examples/earth/pangu_weather_distributed_4stage/train.py"
+    torch.manual_seed(0)
+    plain = Pangu(img_size=(48, 96), embed_dim=32, num_heads=(2, 4, 4, 2), depths=(1, 3, 3, 1)).state_dict()
+    torch.save(plain, tmp_path / "plain.pt")
+    sizes = ["--tensor-model-parallel-size", "2", "--pipeline-model-parallel-size", "4"]
+    assert (
+        convert.main([str(tmp_path / "plain.pt"), str(tmp_path / "start"), *sizes, "--script", str(script)])
+        == 0
+    )
+    assert len(list((tmp_path / "start").glob("iter_*/tp*_pp*.pt"))) == 8
+    assert convert.main([str(tmp_path / "start"), str(tmp_path / "back.pt")]) == 0
+    back = torch.load(tmp_path / "back.pt", weights_only=True)
+    assert back.keys() == plain.keys()
+    assert all(torch.equal(back[name], plain[name]) for name in plain)

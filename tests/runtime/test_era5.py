@@ -5,7 +5,6 @@ import pickle
 import h5py
 import numpy as np
 import pytest
-
 from onescience_check.runtime import era5_generator
 from onescience_check.runtime.era5 import CHANNELS, LEVELS, MASKS, ERA5Dataset
 from onescience_check.runtime.errors import UserError
@@ -23,7 +22,11 @@ def root(tmp_path):
 def fields(root, name):
     """All of one year's channel, or of a variable's 13 levels."""
     with h5py.File(root / "data" / "2000.h5") as file:
-        chosen = [index for index, channel in enumerate(CHANNELS) if channel == name or channel.startswith(f"{name}_")]
+        chosen = [
+            index
+            for index, channel in enumerate(CHANNELS)
+            if channel == name or channel.startswith(f"{name}_")
+        ]
         return file["fields"][:, chosen]
 
 
@@ -36,12 +39,17 @@ def test_sample_is_a_state_with_masks_and_a_later_state(root):
     with h5py.File(root / "data" / "2001.h5") as file:
         raw = file["fields"][:]
     means, stds = (np.load(root / "stats" / f"global_{name}.npy")[0] for name in ("means", "stds"))
-    np.testing.assert_allclose(x[[0, 3, 7, 71]] * stds[[0, 3, 4, 68]] + means[[0, 3, 4, 68]], raw[0, [0, 3, 4, 68]], rtol=1e-4)
+    np.testing.assert_allclose(
+        x[[0, 3, 7, 71]] * stds[[0, 3, 4, 68]] + means[[0, 3, 4, 68]], raw[0, [0, 3, 4, 68]], rtol=1e-4
+    )
     np.testing.assert_allclose(y * stds + means, raw[2], rtol=1e-4, atol=1e-3)
 
 
 def test_channels_and_their_order_can_be_chosen(root):
-    whole, few = ERA5Dataset(root, [2000]), ERA5Dataset(root, [2000], channels=["2m_temperature", "temperature_500"])
+    whole, few = (
+        ERA5Dataset(root, [2000]),
+        ERA5Dataset(root, [2000], channels=["2m_temperature", "temperature_500"]),
+    )
     assert np.array_equal(few[0][1], whole[0][1][[3, 4 + 26 + LEVELS.index(500)]])
     assert few[0][0].shape == (2 + len(MASKS), *SIZE)
 
@@ -58,7 +66,10 @@ def test_fields_are_physically_plausible(root):
     assert (np.diff(geopotential, axis=1) > 0).all(), "height grows as pressure falls"
     humidity = fields(root, "specific_humidity")
     assert 0 < humidity.min() and humidity.max() < 0.04  # kg/kg
-    assert 9e4 < fields(root, "mean_sea_level_pressure").min() and fields(root, "mean_sea_level_pressure").max() < 1.1e5
+    assert (
+        9e4 < fields(root, "mean_sea_level_pressure").min()
+        and fields(root, "mean_sea_level_pressure").max() < 1.1e5
+    )
     wind = fields(root, "u_component_of_wind")
     assert 10 < abs(wind).max() < 150  # m/s
     # Hydrostatic balance: the thickness of a layer is R T ln(p1 / p2).
@@ -87,8 +98,14 @@ def test_dataset_travels_to_loader_processes(root):
         (lambda root: (root / "data" / "2001.h5").write_text("not HDF5"), "2001.h5 is damaged or cut short"),
         (lambda root: (root / "static" / "land_mask.npy").unlink(), "no file .*land_mask.npy"),
         (lambda root: cut(root / "static" / "topography.npy"), "topography.npy cannot be read"),
-        (lambda root: np.save(root / "static" / "soil_type.npy", np.zeros((2, 2))), "soil_type.npy has shape"),
-        (lambda root: np.save(root / "stats" / "global_stds.npy", np.zeros((1, 69, 1, 1))), "standard deviation"),
+        (
+            lambda root: np.save(root / "static" / "soil_type.npy", np.zeros((2, 2))),
+            "soil_type.npy has shape",
+        ),
+        (
+            lambda root: np.save(root / "stats" / "global_stds.npy", np.zeros((1, 69, 1, 1))),
+            "standard deviation",
+        ),
         (lambda root: rewrite(root / "data" / "2001.h5", (TIMES, 69, 8, 8)), "another grid"),
         (lambda root: rewrite(root / "data" / "2001.h5", (TIMES, 70, *SIZE)), "do not fit 69 channel names"),
         (lambda root: rewrite(root / "data" / "2001.h5", (1, 69, *SIZE)), "too few"),

@@ -6,15 +6,26 @@ from pathlib import Path
 
 import pytest
 import torch
-
 from onescience_check.runtime import flags as runtime_flags
 from onescience_check.runtime.errors import UserError
 from onescience_check.runtime.process_groups import check_world
 from onescience_check.runtime.training.data import MicroBatchSampler, check_dataset
+
 from tests import worlds
 
 SCRIPT = Path(__file__).with_name("toy_train.py")
-TRAIN = ["--train-iters", 6, "--global-batch-size", 4, "--lr-warmup-iters", 2, "--clip-grad", 0.5, "--lr", 1e-3]
+TRAIN = [
+    "--train-iters",
+    6,
+    "--global-batch-size",
+    4,
+    "--lr-warmup-iters",
+    2,
+    "--clip-grad",
+    0.5,
+    "--lr",
+    1e-3,
+]
 
 
 def rows(root: Path) -> list[dict[str, float]]:
@@ -45,7 +56,8 @@ def alone(tmp_path_factory):
 def test_loss_and_gradient_norm_do_not_depend_on_the_layout(alone, size, layout, tmp_path):
     ended = worlds.run(SCRIPT, size, *layout, *TRAIN, "--log-dir", tmp_path)
     assert ended.code == 0, ended.output[-3000:]
-    # float32, 6e-8 a rounding, over six steps; the first steps clip, so a wrong norm would show in the loss as well.
+    # float32, 6e-8 a rounding, over six steps; the first steps clip, so a wrong norm would show in the loss
+    # as well.
     for name in ("lm loss", "grad_norm", "learning_rate"):
         assert [row[name] for row in rows(tmp_path)] == pytest.approx([row[name] for row in alone], rel=2e-5)
     assert alone[0]["grad_norm"] > 0.5
