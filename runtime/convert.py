@@ -5,8 +5,9 @@
     python -m onescience_check.runtime.convert plain.pt start --tensor-model-parallel-size 2 \\
         --pipeline-model-parallel-size 4 --script train.py [flags of train.py]
 
-A name ending in .pt is a plain state dict of the undistributed model. Of a plain one the training script tells which
-stage holds a weight and how it is cut. Optimizer state moves between layouts, so that training goes on from there.
+A name ending in .pt is a plain state dict of the undistributed model. Of a plain one the training script
+tells which stage holds a weight and how it is cut. Optimizer state moves between layouts, so that training
+goes on from there.
 """
 
 import argparse
@@ -32,12 +33,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         epilog=examples,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("source", type=Path, help="plain .pt file, folder of checkpoints, or one iter_* folder")
+    parser.add_argument(
+        "source", type=Path, help="plain .pt file, folder of checkpoints, or one iter_* folder"
+    )
     parser.add_argument("target", type=Path, help="plain .pt file, or folder for the checkpoint")
     parser.add_argument("--tensor-model-parallel-size", type=int, default=1)
     parser.add_argument("--pipeline-model-parallel-size", type=int, default=1)
     parser.add_argument("--num-virtual-stages-per-pipeline-rank", type=int, default=1)
-    parser.add_argument("--script", nargs=argparse.REMAINDER, help="training script and its flags; comes last")
+    parser.add_argument(
+        "--script", nargs=argparse.REMAINDER, help="training script and its flags; comes last"
+    )
     options = parser.parse_args(argv)
     try:
         print(f"wrote {convert(options)}")
@@ -64,7 +69,9 @@ def convert(options: argparse.Namespace) -> Path:
         if options.target.suffix == ".pt":
             raise UserError("both names end in .pt: a plain checkpoint is converted to a folder")
         if not options.script:
-            raise UserError("a plain checkpoint does not tell its stages: add --script train.py and its flags, last")
+            raise UserError(
+                "a plain checkpoint does not tell its stages: add --script train.py and its flags, last"
+            )
         plain = read_plain(options.source)
         whole = adopt_plain(plain, blueprint_of_script(options.script, sizes[0]))
     else:
@@ -117,9 +124,9 @@ def _build(
     from torch.testing._internal.distributed.fake_pg import FakeStore
 
     from . import cpu_emulation
+    from .flags import parse_args
     from .pipeline.build import build_chunks, named_stages
     from .process_groups import destroy_process_groups
-    from .flags import parse_args
 
     cpu_emulation.install()
     args = parse_args(args_defaults, extra_args_provider, flags)

@@ -1,8 +1,9 @@
 """Let unmodified megatron-core run on CPUs.
 
-megatron-core asks ``torch.cuda`` for the current device, allocates with ``device="cuda"`` and keeps its random
-streams in the CUDA generator. ``install`` answers all three with the CPU. Nothing of megatron-core itself changes
-but the two accessors of the generator state, which reach into C and cannot be answered otherwise.
+megatron-core asks ``torch.cuda`` for the current device, allocates with ``device="cuda"`` and keeps its
+random streams in the CUDA generator. ``install`` answers all three with the CPU. Nothing of megatron-core
+itself changes but the two accessors of the generator state, which reach into C and cannot be answered
+otherwise.
 """
 
 import logging
@@ -44,9 +45,9 @@ _mode: _CudaMeansCpu | None = None
 def install() -> None:
     """Make "cuda" mean the CPU in this process, for good. A second call does nothing.
 
-    Call it before any model is built. The random streams of ``model_parallel_cuda_manual_seed`` (one shared by all
-    tensor-parallel ranks, one per rank) then live in the CPU generator, so dropout and activation checkpointing
-    behave as they do on GPUs.
+    Call it before any model is built. The random streams of ``model_parallel_cuda_manual_seed`` (one shared
+    by all tensor-parallel ranks, one per rank) then live in the CPU generator, so dropout and activation
+    checkpointing behave as they do on GPUs.
     """
     global _mode
     if _mode is not None:

@@ -4,8 +4,8 @@
     ROOT/stats/global_means.npy  (1, C, 1, 1), and global_stds.npy
     ROOT/static/land_mask.npy    (Y, X), and topography.npy, soil_type.npy
 
-Rows go from north to south, columns from 0 degrees eastward. C is 4 surface variables, then 5 upper-air variables on
-13 pressure levels each.
+Rows go from north to south, columns from 0 degrees eastward. C is 4 surface variables, then 5 upper-air
+variables on 13 pressure levels each.
 """
 
 from collections.abc import Sequence
@@ -55,7 +55,9 @@ class ERA5Dataset(Dataset):
     ) -> None:
         self.root, self.lead = Path(root), lead
         if not self.root.is_dir():
-            raise UserError(f"no data folder {root}: python -m onescience_check.runtime.era5_generator makes one to try")
+            raise UserError(
+                f"no data folder {root}: python -m onescience_check.runtime.era5_generator makes one to try"
+            )
         if lead < 1 or not years:
             raise UserError("ERA5Dataset needs at least one year and a lead of 1 or more steps")
         self.paths = [self.root / "data" / f"{year}.h5" for year in years]
@@ -66,7 +68,9 @@ class ERA5Dataset(Dataset):
             if shape[0] <= lead:
                 raise UserError(f"{path} has {shape[0]} times, too few for a lead of {lead}")
         if unknown := [name for name in channels if name not in names[0]]:
-            raise UserError(f"{self.paths[0]} has no channel {unknown[0]}: it has {', '.join(names[0][:5])} ...")
+            raise UserError(
+                f"{self.paths[0]} has no channel {unknown[0]}: it has {', '.join(names[0][:5])} ..."
+            )
         self.img_size = shapes[0][2:]
         self.lengths = [shape[0] - lead for shape in shapes]
         self.columns = np.array([names[0].index(name) for name in channels])
@@ -75,7 +79,9 @@ class ERA5Dataset(Dataset):
         self.means = self._array("stats/global_means.npy", (1, count, 1, 1))[0, self.columns]
         self.stds = self._array("stats/global_stds.npy", (1, count, 1, 1))[0, self.columns]
         if not (self.stds > 0).all():
-            raise UserError(f"{self.root}/stats/global_stds.npy holds a standard deviation that is not above 0")
+            raise UserError(
+                f"{self.root}/stats/global_stds.npy holds a standard deviation that is not above 0"
+            )
         masks = [self._array(f"static/{name}.npy", self.img_size) for name in MASKS]
         self.masks = np.stack([_standardized(mask) for mask in masks])
         self._files: dict[Path, h5py.File] = {}
@@ -124,7 +130,9 @@ def _inspect(path: Path) -> tuple[tuple[int, ...], tuple[str, ...]]:
     """Shape and channel names of one year."""
     if not path.is_file():
         found = sorted(other.stem for other in path.parent.glob("*.h5")) if path.parent.is_dir() else []
-        raise UserError(f"no data file {path}: " + (f"there are {', '.join(found)}" if found else "the folder has none"))
+        raise UserError(
+            f"no data file {path}: " + (f"there are {', '.join(found)}" if found else "the folder has none")
+        )
     try:
         with h5py.File(path, "r") as file:
             fields = file["fields"]
@@ -134,7 +142,9 @@ def _inspect(path: Path) -> tuple[tuple[int, ...], tuple[str, ...]]:
     except KeyError:
         raise UserError(f'{path} has no data set "fields" with an attribute "channels"') from None
     if len(shape) != 4 or shape[1] != len(names):
-        raise UserError(f"{path}: fields of shape {list(shape)} do not fit {len(names)} channel names (T, C, Y, X)")
+        raise UserError(
+            f"{path}: fields of shape {list(shape)} do not fit {len(names)} channel names (T, C, Y, X)"
+        )
     return shape, names
 
 

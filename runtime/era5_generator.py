@@ -2,10 +2,10 @@
 
     python -m onescience_check.runtime.era5_generator data/era5 --years 2000 2001 --img-size 32 64 --times 40
 
-Planetary waves travel in a stream function; winds follow from it by geostrophy, temperature by the thermal wind,
-geopotential from temperature by hydrostatic balance, humidity from temperature by Clausius-Clapeyron (Holton and Hakim,
-An Introduction to Dynamic Meteorology, chapters 1 to 3). So channels of one sample are consistent with each other, and a
-later sample can be predicted from an earlier one.
+Planetary waves travel in a stream function; winds follow from it by geostrophy, temperature by the thermal
+wind, geopotential from temperature by hydrostatic balance, humidity from temperature by Clausius-Clapeyron
+(Holton and Hakim, An Introduction to Dynamic Meteorology, chapters 1 to 3). So channels of one sample are
+consistent with each other, and a later sample can be predicted from an earlier one.
 """
 
 import argparse
@@ -44,7 +44,12 @@ class Planet:
         self.land = (self.topography > 0).astype(np.float32)
         self.soil = np.where(self.land > 0, 1 + np.floor(6 * _unit(np.sin(3 * self.topography / 500))), 0)
         self.waves = [
-            (number, random.uniform(0, 2 * np.pi), random.uniform(16, 40) * 1e6 / number, random.uniform(2, 12))
+            (
+                number,
+                random.uniform(0, 2 * np.pi),
+                random.uniform(16, 40) * 1e6 / number,
+                random.uniform(2, 12),
+            )
             for number in range(1, 9)
         ]  # zonal wave number, phase, amplitude in m2/s, eastward speed in m/s at 45 degrees
 
@@ -53,7 +58,8 @@ class Planet:
         cos_lat = np.cos(self.latitude)
         coriolis = 2 * _OMEGA * np.sin(self.latitude)
         psi, d_psi_north, d_psi_east = self._stream_function(hours)
-        # Waves grow with height up to the tropopause: the factor at each level, and its slope in log-pressure.
+        # Waves grow with height up to the tropopause: the factor at each level, and its slope in
+        # log-pressure.
         growth = 0.5 + np.minimum(-_LOG_P, 1.6)[:, None, None]
         slope = np.where(-_LOG_P < 1.6, -1.0, 0.0)[:, None, None]
         jet = 30.0 * growth * np.sin(2 * self.latitude) ** 2 * cos_lat

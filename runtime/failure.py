@@ -1,7 +1,8 @@
 """When one rank fails, all ranks stop, and one message says why.
 
-Each rank writes a heartbeat to the world's store and watches the next rank's. A rank that fails, or finds its neighbour
-silent, claims the one place for the reason; the first claim is printed, and everybody leaves with a non-zero status.
+Each rank writes a heartbeat to the world's store and watches the next rank's. A rank that fails, or finds its
+neighbour silent, claims the one place for the reason; the first claim is printed, and everybody leaves with a
+non-zero status.
 """
 
 import os
@@ -141,7 +142,9 @@ def stop_world_on_error() -> Iterator[Guard]:
     except Exception as error:
         text = str(error) if isinstance(error, UserError) else traceback.format_exc().rstrip()
         rank = int(os.environ.get("RANK", 0))
-        message = f"error (rank {rank}): {text}" if int(os.environ.get("WORLD_SIZE", 1)) > 1 else f"error: {text}"
+        message = (
+            f"error (rank {rank}): {text}" if int(os.environ.get("WORLD_SIZE", 1)) > 1 else f"error: {text}"
+        )
         if guard.watch is None:
             # No world yet: every rank meets the same flags and files.
             _exit(message if rank == 0 or not isinstance(error, UserError) else None)

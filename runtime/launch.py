@@ -22,7 +22,9 @@ _GRACE_SECONDS = 8.0  # for the other ranks to say why they stop
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the script once per rank; 0 if all ranks end well, else 1."""
-    parser = argparse.ArgumentParser(prog="onescience_check.runtime.launch", description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(
+        prog="onescience_check.runtime.launch", description=__doc__.split("\n")[0]
+    )
     parser.add_argument("--nproc-per-node", type=int, default=1, help="number of ranks")
     parser.add_argument("script", help="training script")
     parser.add_argument("script_args", nargs=argparse.REMAINDER, help="its flags")
@@ -55,12 +57,16 @@ def _start(options: argparse.Namespace) -> list[subprocess.Popen]:
         "MASTER_PORT": str(_free_port()),
         LAUNCHER_PID: str(os.getpid()),
     }
-    # The C++ warnings of a lost connection are pages long, and `failure` says it in a line.
+    # Megatron says once per rank which optional CUDA libraries are missing. The C++ warnings of a lost
+    # connection are pages long, and `failure` says it in a line.
+    quiet = "ignore:Transformer Engine and Apex are not installed,ignore:Apex is not installed"
     threads = str(max(1, (os.cpu_count() or 1) // size))
-    base = {"TORCH_CPP_LOG_LEVEL": "ERROR", "OMP_NUM_THREADS": threads, **os.environ, **world}
+    defaults = {"OMP_NUM_THREADS": threads, "PYTHONWARNINGS": quiet, "TORCH_CPP_LOG_LEVEL": "ERROR"}
+    base = {**defaults, **os.environ, **world}
     command = [sys.executable, options.script, *options.script_args]
     return [
-        subprocess.Popen(command, env={**base, "RANK": str(rank), "LOCAL_RANK": str(rank)}) for rank in range(size)
+        subprocess.Popen(command, env={**base, "RANK": str(rank), "LOCAL_RANK": str(rank)})
+        for rank in range(size)
     ]
 
 
@@ -76,7 +82,10 @@ def _wait(ranks: list[subprocess.Popen]) -> int:
     code = codes[failed[0]]
     if code < 0:
         name = signal.Signals(-code).name
-        print(f"rank {failed[0]} (process {ranks[failed[0]].pid}) was killed by {name}; stopping", file=sys.stderr)
+        print(
+            f"rank {failed[0]} (process {ranks[failed[0]].pid}) was killed by {name}; stopping",
+            file=sys.stderr,
+        )
     deadline = time.monotonic() + (0 if code < 0 else _GRACE_SECONDS)
     while time.monotonic() < deadline and None in (process.poll() for process in ranks):
         time.sleep(0.1)

@@ -11,14 +11,14 @@ from .errors import UserError
 class PipelineTensorShapeConfig:
     """Shapes of the tensors that each stage sends to the next.
 
-    The tensors of a boundary travel as one flat message of shape (1, 1, N): upstream schedules send one tensor per
-    boundary, and back-propagate the gradient of one. `pack` and `unpack` are differentiable, so that the gradient of
-    the message holds the gradient of every tensor.
+    The tensors of a boundary travel as one flat message of shape (1, 1, N): upstream schedules send one
+    tensor per boundary, and back-propagate the gradient of one. `pack` and `unpack` are differentiable, so
+    that the gradient of the message holds the gradient of every tensor.
 
     Args:
         num_stages: stages of the model, S.
-        stage_shapes: S - 1 entries. Entry i lists the shapes of the tensors in the tuple that stage i returns,
-            batch size included.
+        stage_shapes: S - 1 entries. Entry i lists the shapes of the tensors in the tuple that stage i
+            returns, batch size included.
 
     Raises:
         UserError: another number of entries, or an entry that is not a list of shapes.
@@ -29,7 +29,8 @@ class PipelineTensorShapeConfig:
             raise UserError(f"PipelineTensorShapeConfig: num_stages must be 1 or more, not {num_stages!r}")
         if len(stage_shapes) != num_stages - 1:
             raise UserError(
-                f"PipelineTensorShapeConfig: {num_stages} stages have {num_stages - 1} boundaries, but stage_shapes "
+                f"PipelineTensorShapeConfig: {num_stages} stages have {num_stages - 1} boundaries, but "
+                "stage_shapes "
                 f"has {len(stage_shapes)} entries: give one list of shapes for each stage but the last"
             )
         self.num_stages = num_stages
@@ -81,18 +82,24 @@ class PipelineTensorShapeConfig:
     def check(self, stage: int, tensors: Sequence[torch.Tensor], dtype: torch.dtype) -> None:
         """Raise UserError unless `tensors` are what `stage` was said to return."""
         expected = self.stage_shapes[stage]
-        if not isinstance(tensors, tuple | list) or not all(isinstance(tensor, torch.Tensor) for tensor in tensors):
-            raise UserError(f"stage {stage} must return a tuple of {len(expected)} tensors, not {_describe(tensors)}")
+        if not isinstance(tensors, tuple | list) or not all(
+            isinstance(tensor, torch.Tensor) for tensor in tensors
+        ):
+            raise UserError(
+                f"stage {stage} must return a tuple of {len(expected)} tensors, not {_describe(tensors)}"
+            )
         actual = [tuple(tensor.shape) for tensor in tensors]
         if actual != expected:
             raise UserError(
-                f"stage {stage} returned tensors of shapes {_shapes(actual)}, but entry {stage} of stage_shapes says "
+                f"stage {stage} returned tensors of shapes {_shapes(actual)}, but entry {stage} of "
+                "stage_shapes says "
                 f"{_shapes(expected)}: make the two agree in model_provider"
             )
         for index, tensor in enumerate(tensors):
             if tensor.dtype != dtype:
                 raise UserError(
-                    f"stage {stage} returned tensor {index} as {tensor.dtype}, but the pipeline carries {dtype}: cast "
+                    f"stage {stage} returned tensor {index} as {tensor.dtype}, but the pipeline carries "
+                    f"{dtype}: cast "
                     "it before it is returned"
                 )
 

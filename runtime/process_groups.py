@@ -4,8 +4,8 @@ Three kinds of worlds:
 
 - CPU: gloo, with `cpu_emulation`;
 - GPUs, one per rank: NCCL;
-- GPUs shared by several ranks: gloo, because NCCL refuses two ranks on one GPU. Collectives take CUDA tensors there,
-  point-to-point messages go through host memory (`pipeline.communication`).
+- GPUs shared by several ranks: gloo, because NCCL refuses two ranks on one GPU. Collectives take CUDA tensors
+  there, point-to-point messages go through host memory (`pipeline.communication`).
 """
 
 import os
@@ -41,13 +41,14 @@ def initialize_process_groups(
 ) -> World:
     """Join the world described by RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and MASTER_PORT, and split it.
 
-    Ranks left after tensor and pipeline parallelism form the data-parallel dimension. A world that was joined before is
-    split anew, once ``mpu.destroy_model_parallel()`` has ended the former split.
+    Ranks left after tensor and pipeline parallelism form the data-parallel dimension. A world that was joined
+    before is split anew, once ``mpu.destroy_model_parallel()`` has ended the former split.
 
     Args:
         tensor_model_parallel_size: ranks that share one layer.
         pipeline_model_parallel_size: ranks in a pipeline.
-        virtual_pipeline_model_parallel_size: model chunks per rank for the interleaved schedule, None for 1F1B.
+        virtual_pipeline_model_parallel_size: model chunks per rank for the interleaved schedule, None for
+            1F1B.
         device: "cpu", "cuda", or "auto": CUDA where there is some.
         backend: "nccl" or "gloo". None: NCCL when every rank has a GPU of its own, gloo otherwise.
         timeout_minutes: how long a collective may wait.
@@ -70,7 +71,9 @@ def initialize_process_groups(
     if not dist.is_initialized():
         os.environ.setdefault("MASTER_ADDR", "127.0.0.1")
         os.environ.setdefault("MASTER_PORT", "29500")
-        dist.init_process_group(backend, rank=rank, world_size=size, timeout=timedelta(minutes=timeout_minutes))
+        dist.init_process_group(
+            backend, rank=rank, world_size=size, timeout=timedelta(minutes=timeout_minutes)
+        )
     parallel_state.initialize_model_parallel(
         tensor_model_parallel_size,
         pipeline_model_parallel_size,
@@ -94,8 +97,8 @@ def destroy_process_groups() -> None:
 def seed_random_streams(seed: int) -> None:
     """Start the random streams: one shared by tensor-parallel ranks, one of each rank's own.
 
-    Megatron's rule: dropout outside tensor-parallel regions draws from the shared stream, so that ranks agree, and
-    sharded regions fork the other one (`get_cuda_rng_tracker().fork()`).
+    Megatron's rule: dropout outside tensor-parallel regions draws from the shared stream, so that ranks
+    agree, and sharded regions fork the other one (`get_cuda_rng_tracker().fork()`).
     """
     from megatron.core.tensor_parallel import model_parallel_cuda_manual_seed
 
@@ -131,7 +134,8 @@ def _choose_device(device: str, backend: str | None) -> tuple[torch.device, str,
     shared = local_size > gpus
     if shared and backend == "nccl":
         raise UserError(
-            f"{local_size} ranks on {gpus} GPUs: NCCL takes one rank per GPU. Start at most {gpus} processes here, "
+            f"{local_size} ranks on {gpus} GPUs: NCCL takes one rank per GPU. Start at most {gpus} "
+            "processes here, "
             "or share the GPUs with --distributed-backend gloo"
         )
     backend = backend or ("gloo" if shared else "nccl")

@@ -20,7 +20,14 @@ class Ended:
 
 def start(script: Path, size: int, *flags: str) -> subprocess.Popen:
     """Start `script` with `size` ranks in a process group of its own."""
-    command = [sys.executable, "-m", "onescience_check.runtime.launch", "--nproc-per-node", str(size), str(script)]
+    command = [
+        sys.executable,
+        "-m",
+        "onescience_check.runtime.launch",
+        "--nproc-per-node",
+        str(size),
+        str(script),
+    ]
     return subprocess.Popen(
         [*command, *map(str, flags)],
         env=environment(),

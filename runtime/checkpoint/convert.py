@@ -108,13 +108,17 @@ def _add_parts(whole: Whole, parts: list[dict]) -> None:
     for name in parts[0]["model"]:
         value = unshard([part["model"][name] for part in parts], cuts.get(name), name)
         if name in whole.model and not torch.equal(whole.model[name], value):
-            raise UserError(f"{name} is held by two pipeline ranks with different values: rename it in one stage")
+            raise UserError(
+                f"{name} is held by two pipeline ranks with different values: rename it in one stage"
+            )
         whole.model[name] = value
         whole.blueprint.stages.setdefault(name, []).extend(parts[0]["stages"][name])
     for name in parts[0].get("optimizer", {}):
         states = [part["optimizer"][name] for part in parts]
         whole.optimizer[name] = {
-            key: unshard([state[key] for state in states], cuts.get(name) if value.ndim else None, f"{name} ({key})")
+            key: unshard(
+                [state[key] for state in states], cuts.get(name) if value.ndim else None, f"{name} ({key})"
+            )
             for key, value in states[0].items()
         }
 
@@ -125,7 +129,9 @@ def _part(whole: Whole, held: set[int], tensor_rank: int, tensor_size: int) -> d
     names = [name for name, owners in stages.items() if owners]
 
     def cut(tensor: torch.Tensor, name: str) -> torch.Tensor:
-        return shard(tensor, blueprint.cuts.get(name) if tensor.ndim else None, tensor_rank, tensor_size, name)
+        return shard(
+            tensor, blueprint.cuts.get(name) if tensor.ndim else None, tensor_rank, tensor_size, name
+        )
 
     part = {
         "model": {name: cut(whole.model[name], name) for name in names},

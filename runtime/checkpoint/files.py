@@ -1,10 +1,10 @@
 """The folder of checkpoints: what is in it, and how one is added without ever leaving half of one.
 
     SAVE/iter_0000100/metadata.json       iteration, layout, size and checksum of each file
-    SAVE/iter_0000100/tp0_pp0.pt ...      weights and optimizer state of one tensor- and pipeline-parallel rank
+    SAVE/iter_0000100/tp0_pp0.pt ...      weights and optimizer state of one rank
 
-A checkpoint is written to a hidden folder beside its place, flushed to disk, and renamed. The rename is the commit:
-a folder named ``iter_*`` is complete, whenever a process died.
+A checkpoint is written to a hidden folder beside its place, flushed to disk, and renamed. The rename is the
+commit: a folder named ``iter_*`` is complete, whenever a process died.
 """
 
 import json
@@ -129,15 +129,20 @@ def read_part(folder: Path, name: str, metadata: Metadata) -> dict:
     path = folder / name
     size, checksum = metadata.files.get(name, (None, None))
     if not path.is_file() or size is None:
-        raise UserError(f"{path} is missing: use another checkpoint, or remove {folder} to go on from the one before")
+        raise UserError(
+            f"{path} is missing: use another checkpoint, or remove {folder} to go on from the one before"
+        )
     actual = path.stat().st_size
     if actual != size:
         raise UserError(
-            f"{path} is cut short: {actual} of {size} bytes. Use another checkpoint, or remove {folder} to go on from "
+            f"{path} is cut short: {actual} of {size} bytes. Use another checkpoint, or remove {folder} "
+            "to go on from "
             "the one before"
         )
     if _checksum(path) != checksum:
-        raise UserError(f"{path} is damaged: its checksum differs. Remove {folder} to go on from the one before")
+        raise UserError(
+            f"{path} is damaged: its checksum differs. Remove {folder} to go on from the one before"
+        )
     return read_tensors(path)
 
 

@@ -31,7 +31,11 @@ if TYPE_CHECKING:
 
 
 def save_checkpoint(
-    root: Path, iteration: int, consumed_samples: int, chunks: Sequence[PipelineChunk], optimizer: "MasterWeightAdamW"
+    root: Path,
+    iteration: int,
+    consumed_samples: int,
+    chunks: Sequence[PipelineChunk],
+    optimizer: "MasterWeightAdamW",
 ) -> Path:
     """Write a checkpoint of all ranks to `root`; call it on every rank. Returns its folder.
 
@@ -76,10 +80,12 @@ def load_checkpoint(
 ) -> tuple[int, int]:
     """Take up the newest checkpoint in `root`; call it on every rank. Returns iteration and consumed samples.
 
-    The random streams are set, too, unless the number of replicas is another, or the checkpoint has been converted.
+    The random streams are set, too, unless the number of replicas is another, or the checkpoint has been
+    converted.
 
     Raises:
-        UserError: none is there, its layout is another, it is damaged, or its weights are those of another model.
+        UserError: none is there, its layout is another, it is damaged, or its weights are those of another
+            model.
     """
     from megatron.core import parallel_state
 
@@ -92,11 +98,14 @@ def load_checkpoint(
     layout = layout_of(chunks)
     if metadata.layout != layout:
         raise UserError(
-            f"{folder} is laid out as {metadata.layout} ({metadata.layout.stages} stages), this run as {layout} "
-            f"({layout.stages} stages). Convert it: python -m onescience_check.runtime.convert {folder} NEW_FOLDER "
+            f"{folder} is laid out as {metadata.layout} ({metadata.layout.stages} stages), this run as "
+            f"{layout} ({layout.stages} stages). Convert it: "
+            f"python -m onescience_check.runtime.convert {folder} NEW_FOLDER "
             f"--tensor-model-parallel-size {layout.tensor} --pipeline-model-parallel-size {layout.pipeline}"
         )
-    name = rank_file(parallel_state.get_tensor_model_parallel_rank(), parallel_state.get_pipeline_model_parallel_rank())
+    name = rank_file(
+        parallel_state.get_tensor_model_parallel_rank(), parallel_state.get_pipeline_model_parallel_rank()
+    )
     content = read_part(folder, name, metadata)
     wanted = {key for _, stage in named_stages(chunks) for key in stage_state(stage)}
     if unknown := content["model"].keys() - wanted:
@@ -126,7 +135,11 @@ def load_plain(path: Path, chunks: Sequence[PipelineChunk]) -> None:
     for _, stage in named_stages(chunks):
         cuts = cuts_of(stage)
         wanted = {name: plain[name] for name in stage_state(stage) if name in plain}
-        _load_stage(stage, {name: shard(whole, cuts.get(name), rank, size, name) for name, whole in wanted.items()}, path)
+        _load_stage(
+            stage,
+            {name: shard(whole, cuts.get(name), rank, size, name) for name, whole in wanted.items()},
+            path,
+        )
 
 
 def read_plain(path: Path) -> dict[str, torch.Tensor]:
@@ -139,13 +152,17 @@ def read_plain(path: Path) -> dict[str, torch.Tensor]:
     for key in ("model", "state_dict"):
         if isinstance(content, dict) and isinstance(content.get(key), dict):
             content = content[key]
-    if not isinstance(content, dict) or not all(isinstance(value, torch.Tensor) for value in content.values()):
+    if not isinstance(content, dict) or not all(
+        isinstance(value, torch.Tensor) for value in content.values()
+    ):
         raise UserError(f"{path} is not a state dict of tensors")
     return content
 
 
 def stage_state(stage: nn.Module) -> dict[str, torch.Tensor]:
-    """Weights and persistent buffers of a stage, by name. Layers' ``_extra_state`` entries hold no tensors."""
+    """Weights and persistent buffers of a stage, by name. Layers' ``_extra_state`` entries hold no
+    tensors.
+    """
     return {name: value for name, value in stage.state_dict().items() if isinstance(value, torch.Tensor)}
 
 
@@ -169,7 +186,8 @@ def _load_stage(stage: nn.Module, values: dict[str, torch.Tensor], source: Path)
     for name, target in targets.items():
         if values[name].shape != target.shape:
             raise UserError(
-                f"{source}: {name} has shape {list(values[name].shape)}, the model wants {list(target.shape)}: is it "
+                f"{source}: {name} has shape {list(values[name].shape)}, the model wants "
+                f"{list(target.shape)}: is it "
                 "of another grid or width?"
             )
         target.copy_(values[name])

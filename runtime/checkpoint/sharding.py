@@ -1,8 +1,8 @@
 """How a parameter is cut for tensor parallelism, and put together again. Exact: no arithmetic, only slices.
 
-A `Cut` is (dimension, stride), as megatron-core marks its parameters (``partition_dim``, ``partition_stride``): the
-dimension is cut into ``tp * stride`` equal pieces and rank r holds pieces r, r + tp, r + 2 tp …  Stride is 1 but for
-layers that keep several projections side by side.
+A `Cut` is (dimension, stride), as megatron-core marks its parameters (``partition_dim``,
+``partition_stride``): the dimension is cut into ``tp * stride`` equal pieces and rank r holds pieces r, r +
+tp, r + 2 tp …  Stride is 1 but for layers that keep several projections side by side.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,9 @@ Cut = tuple[int, int]
 
 
 def cuts_of(module: nn.Module) -> dict[str, Cut]:
-    """The cut of each sharded parameter of `module`, by name. What is not listed is held in full by every rank."""
+    """The cut of each sharded parameter of `module`, by name. What is not listed is held in full by every
+    rank.
+    """
     return {
         name: (param.partition_dim, param.partition_stride)
         for name, param in module.named_parameters()
@@ -35,7 +37,8 @@ def shard(tensor: torch.Tensor, cut: Cut | None, rank: int, size: int, name: str
     dim, stride = cut
     if tensor.shape[dim] % (size * stride):
         raise UserError(
-            f"{name}: dimension {dim} of size {tensor.shape[dim]} does not divide into {size} tensor-parallel ranks"
+            f"{name}: dimension {dim} of size {tensor.shape[dim]} does not divide into {size} "
+            "tensor-parallel ranks"
         )
     return torch.cat(tensor.chunk(size * stride, dim)[rank::size], dim)
 
@@ -51,7 +54,8 @@ def unshard(shards: Sequence[torch.Tensor], cut: Cut | None, name: str) -> torch
             if not torch.equal(shards[0], other):
                 difference = (shards[0].float() - other.float()).abs().max().item()
                 raise UserError(
-                    f"{name} is not sharded, yet tensor-parallel ranks 0 and {rank} differ by up to {difference:.3g}: "
+                    f"{name} is not sharded, yet tensor-parallel ranks 0 and {rank} differ by up to "
+                    f"{difference:.3g}: "
                     "the ranks trained apart"
                 )
         return shards[0].clone()

@@ -6,25 +6,28 @@ from contextlib import contextmanager
 from torch import nn
 
 from ..errors import UserError
+from ..flags import core_transformer_config_from_args, get_args
 from ..pipelinetensorshapeconfig import PipelineTensorShapeConfig
 from ..process_groups import seed_random_streams
-from ..flags import core_transformer_config_from_args, get_args
 from .chunk import PipelineChunk
 
 
 def stages_of_chunk(chunk: int, num_chunks: int, num_stages: int) -> range:
-    """The stages that chunk number `chunk` of the whole pipeline holds: consecutive, and as even as they can be."""
+    """The stages that chunk number `chunk` of the whole pipeline holds: consecutive, and as even as they can
+    be.
+    """
     return range(chunk * num_stages // num_chunks, (chunk + 1) * num_stages // num_chunks)
 
 
 def build_chunks(model_provider: Callable[..., nn.Module], model_type=None) -> list[PipelineChunk]:
     """Build what this rank holds of the model: one chunk, or several for the interleaved schedule.
 
-    ``model_provider`` asks ``mpu`` for the pipeline rank and builds the stage of that number. Where ranks are fewer
-    than stages it is called once for each stage, with that number answered in place of the rank.
+    ``model_provider`` asks ``mpu`` for the pipeline rank and builds the stage of that number. Where ranks are
+    fewer than stages it is called once for each stage, with that number answered in place of the rank.
 
     Raises:
-        UserError: more ranks than stages, no description of the boundaries, or one that differs between stages.
+        UserError: more ranks than stages, no description of the boundaries, or one that differs between
+            stages.
     """
     from megatron.core import parallel_state
 
@@ -34,11 +37,14 @@ def build_chunks(model_provider: Callable[..., nn.Module], model_type=None) -> l
     per_rank = args.num_virtual_stages_per_pipeline_rank or 1
     args.pipeline_tensor_shape_config = None
 
-    # The number of stages is known once a provider has run. Stage number `rank` is the one to keep if nothing is folded.
+    # The number of stages is known once a provider has run. Stage number `rank` is the one to keep if nothing
+    # is folded.
     guess = _build_stage(model_provider, rank, ranks)
     shapes = args.pipeline_tensor_shape_config
     if shapes is None and ranks * per_rank > 1:
-        raise UserError("model_provider must set get_args().pipeline_tensor_shape_config: what do the stages send?")
+        raise UserError(
+            "model_provider must set get_args().pipeline_tensor_shape_config: what do the stages send?"
+        )
     num_stages = shapes.num_stages if shapes else 1
     if ranks * per_rank > num_stages:
         raise UserError(
@@ -99,6 +105,10 @@ def _pipeline_rank(rank: int, size: int) -> Iterator[None]:
         parallel_state.set_pipeline_model_parallel_world_size(None)
 
 
-def _check_same(first: PipelineTensorShapeConfig | None, other: PipelineTensorShapeConfig | None, stage: int) -> None:
+def _check_same(
+    first: PipelineTensorShapeConfig | None, other: PipelineTensorShapeConfig | None, stage: int
+) -> None:
     if (first and first.stage_shapes) != (other and other.stage_shapes):
-        raise UserError(f"model_provider describes other stage_shapes for stage {stage} than for the stage before it")
+        raise UserError(
+            f"model_provider describes other stage_shapes for stage {stage} than for the stage before it"
+        )

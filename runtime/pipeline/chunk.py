@@ -11,9 +11,9 @@ from ..pipelinetensorshapeconfig import PipelineTensorShapeConfig
 class PipelineChunk(nn.Module):
     """Consecutive stages that run on one rank, as upstream schedules want a model.
 
-    A stage sees what the guide promises it: a list of tensors through ``set_input_tensor``, and it returns a tuple.
-    Between two stages of one chunk the tuple is handed over as it is. At the ends of the chunk it is unpacked from and
-    packed into the flat message of `PipelineTensorShapeConfig`.
+    A stage sees what the guide promises it: a list of tensors through ``set_input_tensor``, and it returns a
+    tuple. Between two stages of one chunk the tuple is handed over as it is. At the ends of the chunk it is unpacked
+    from and packed into the flat message of `PipelineTensorShapeConfig`.
 
     Args:
         stages: the stages, in order.
@@ -54,8 +54,8 @@ class PipelineChunk(nn.Module):
         """Run the stages: the message to send, or the model's result on the last rank.
 
         Args:
-            inputs: what the first stage takes. Floating-point tensors are cast to the dtype of the weights; later
-                stages ignore them.
+            inputs: what the first stage takes. Floating-point tensors are cast to the dtype of the weights;
+                later stages ignore them.
         """
         dtype = self.config.params_dtype
         inputs = tuple(_cast(value, dtype) for value in inputs)

@@ -13,10 +13,10 @@ from .chunk import PipelineChunk
 class BoundaryCommunicator(P2PCommunicator):
     """Point-to-point messages of one size, with a process group for each direction.
 
-    Two cases need it. In the interleaved schedule a pair of ranks may exchange activations and gradients at the same
-    time (with two pipeline ranks, the next rank is also the previous one); messages of one group are matched by order,
-    so those of the two directions could be taken for each other. And gloo refuses to send CUDA tensors, which ranks
-    that share a GPU would: these go through host memory.
+    Two cases need it. In the interleaved schedule a pair of ranks may exchange activations and gradients at
+    the same time (with two pipeline ranks, the next rank is also the previous one); messages of one group are
+    matched by order, so those of the two directions could be taken for each other. And gloo refuses to send
+    CUDA tensors, which ranks that share a GPU would: these go through host memory.
 
     Args:
         forward_group: pipeline group, for activations.
@@ -26,7 +26,9 @@ class BoundaryCommunicator(P2PCommunicator):
         host_staged: send through host memory.
     """
 
-    def __init__(self, forward_group, backward_group, config, message_shape=None, host_staged: bool = False) -> None:
+    def __init__(
+        self, forward_group, backward_group, config, message_shape=None, host_staged: bool = False
+    ) -> None:
         super().__init__(forward_group, config)
         self.backward_group = backward_group
         self.message_shape = message_shape

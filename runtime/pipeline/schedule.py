@@ -41,7 +41,8 @@ def run_schedule(
     ranks = parallel_state.get_pipeline_model_parallel_world_size()
     if interleaved and num_microbatches % ranks:
         raise UserError(
-            f"the interleaved schedule needs a number of micro-batches that is a multiple of the {ranks} pipeline ranks,"
+            f"the interleaved schedule needs a number of micro-batches that is a multiple of the {ranks} "
+            "pipeline ranks,"
             f" not {num_microbatches}: change --global-batch-size"
         )
     extra = {}

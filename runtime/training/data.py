@@ -1,4 +1,6 @@
-"""Which samples a replica sees in which step: a function of the number of samples consumed, so that runs resume."""
+"""Which samples a replica sees in which step: a function of the number of samples consumed, so that runs
+resume.
+"""
 
 from collections.abc import Iterator
 
@@ -12,8 +14,8 @@ from ..flags import get_args
 class MicroBatchSampler:
     """Sample numbers of one replica's micro-batches, from a given point on and without end.
 
-    The samples of a step are ``global_batch_size`` consecutive places of the order; micro-batch j of replica d takes
-    the places from ``(j * replicas + d) * micro_batch_size``.
+    The samples of a step are ``global_batch_size`` consecutive places of the order; micro-batch j of replica
+    d takes the places from ``(j * replicas + d) * micro_batch_size``.
 
     Args:
         num_samples: samples in the data set.
@@ -63,9 +65,13 @@ class MicroBatchSampler:
 def check_dataset(dataset, name: str) -> None:
     """Raise UserError unless `dataset` is a Dataset with samples."""
     if isinstance(dataset, DataLoader):
-        raise UserError(f"the {name} data provider returned a DataLoader: return the Dataset, batches are made here")
+        raise UserError(
+            f"the {name} data provider returned a DataLoader: return the Dataset, batches are made here"
+        )
     if not isinstance(dataset, Dataset) or not hasattr(dataset, "__len__"):
-        raise UserError(f"the {name} data must be a torch Dataset with a length, not {type(dataset).__name__}")
+        raise UserError(
+            f"the {name} data must be a torch Dataset with a length, not {type(dataset).__name__}"
+        )
     if len(dataset) == 0:
         raise UserError(f"the {name} data set is empty")
 
@@ -84,5 +90,7 @@ def micro_batches(dataset: Dataset, consumed: int, shuffle: bool) -> Iterator:
         args.seed if shuffle else None,
     )
     # A generator of its own: the loader must not draw from the streams that dropout uses.
-    loader = DataLoader(dataset, batch_sampler=sampler, num_workers=args.num_workers, generator=torch.Generator())
+    loader = DataLoader(
+        dataset, batch_sampler=sampler, num_workers=args.num_workers, generator=torch.Generator()
+    )
     return iter(loader)

@@ -10,7 +10,8 @@ def world_losses(reports: list[dict]) -> dict[str, float]:
     """Means over micro-batches and replicas, on every rank.
 
     Args:
-        reports: one dict per micro-batch, on the last pipeline rank. A value is a loss, or [sum of losses, count].
+        reports: one dict per micro-batch, on the last pipeline rank. A value is a loss, or [sum of losses,
+            count].
 
     Raises:
         UserError: ``loss_func`` reported something else.
@@ -34,7 +35,9 @@ def _means(reports: list[dict]) -> dict[str, float]:
     names = list(reports[0])
     if any(list(report) != names for report in reports):
         raise UserError("loss_func must report the same names for every micro-batch")
-    pairs = torch.stack([torch.stack([_sum_and_count(name, report[name]) for report in reports]) for name in names])
+    pairs = torch.stack(
+        [torch.stack([_sum_and_count(name, report[name]) for report in reports]) for name in names]
+    )
     totals = pairs.sum(dim=1)
     if parallel_state.get_data_parallel_world_size() > 1:
         dist.all_reduce(totals, group=parallel_state.get_data_parallel_group())
@@ -46,5 +49,7 @@ def _sum_and_count(name: str, value) -> torch.Tensor:
     if value.numel() == 1:
         return torch.cat([value, torch.ones_like(value)])
     if value.numel() != 2:
-        raise UserError(f"loss_func must report {name!r} as one number or [sum, count], not {value.numel()} numbers")
+        raise UserError(
+            f"loss_func must report {name!r} as one number or [sum, count], not {value.numel()} numbers"
+        )
     return value

@@ -1,4 +1,6 @@
-"""AdamW with float32 master weights, data-parallel gradient mean, and clipping by the norm of the whole model."""
+"""AdamW with float32 master weights, data-parallel gradient mean, and clipping by the norm of the whole
+model.
+"""
 
 import torch
 import torch.distributed as dist
@@ -10,9 +12,9 @@ from ..flags import get_args
 class MasterWeightAdamW:
     """The optimizer of one rank's parameters.
 
-    bfloat16 weights get float32 master copies, and their gradients are summed over micro-batches in float32: bfloat16
-    has 8 bits of mantissa, so an update below 1/256 of a weight would be lost. float32 weights are updated in place.
-    Biases and other 1-D parameters are not decayed, as in Megatron.
+    bfloat16 weights get float32 master copies, and their gradients are summed over micro-batches in float32:
+    bfloat16 has 8 bits of mantissa, so an update below 1/256 of a weight would be lost. float32 weights are
+    updated in place. Biases and other 1-D parameters are not decayed, as in Megatron.
 
     Args:
         parameters: by name; the names key the state in checkpoints.
@@ -47,7 +49,8 @@ class MasterWeightAdamW:
         """Average the gradients over replicas, clip them, update the weights, forget the gradients.
 
         Returns:
-            The norm of the gradient of the whole model before clipping. Nothing is updated if it is not finite.
+            The norm of the gradient of the whole model before clipping. Nothing is updated if it is not
+            finite.
         """
         self._average_over_replicas()
         norm = self.gradient_norm()
@@ -130,7 +133,8 @@ class MasterWeightAdamW:
             if master is not self.parameters[name]:
                 master.copy_(self.parameters[name] if saved_master is None else saved_master)
             self.adam.state[master] = {
-                key: value if key == "step" else value.to(master.device).clone() for key, value in entries.items()
+                key: value if key == "step" else value.to(master.device).clone()
+                for key, value in entries.items()
             }
 
 

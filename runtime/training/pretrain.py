@@ -9,16 +9,16 @@ from pathlib import Path
 import torch
 import torch.distributed as dist
 
-from ..checkpoint.resume import load_checkpoint, load_plain, save_checkpoint
 from ..checkpoint.files import latest
+from ..checkpoint.resume import load_checkpoint, load_plain, save_checkpoint
 from ..errors import UserError
 from ..failure import stop_world_on_error
+from ..flags import parse_args
 from ..pipeline.build import build_chunks, named_stages
 from ..pipeline.chunk import PipelineChunk
 from ..pipeline.communication import communicator_for
 from ..pipeline.schedule import run_schedule
 from ..process_groups import World, destroy_process_groups, initialize_process_groups, seed_random_streams
-from ..flags import parse_args
 from .data import check_dataset, micro_batches
 from .losses import world_losses
 from .optimizer import MasterWeightAdamW, build_schedule
@@ -38,10 +38,11 @@ def pretrain(
     On any error every rank leaves with status 1, after one message; see `failure`.
 
     Args:
-        train_valid_test_dataset_provider: takes the numbers of training, validation and test samples that the run will
-            draw, returns three Datasets (the last two may be None). Must have ``is_distributed = True``: every rank
-            builds them.
-        model_provider: builds the stage of this pipeline rank and sets ``get_args().pipeline_tensor_shape_config``.
+        train_valid_test_dataset_provider: takes the numbers of training, validation and test samples that the
+            run will draw, returns three Datasets (the last two may be None). Must have ``is_distributed =
+            True``: every rank builds them.
+        model_provider: builds the stage of this pipeline rank and sets
+            ``get_args().pipeline_tensor_shape_config``.
         model_type: passed on to the schedule; None will do.
         forward_step_func: ``(data_iterator, model) -> (output, loss_func)``.
         args_defaults: other defaults of flags, by name with underscores.
@@ -68,17 +69,22 @@ def pretrain(
 def build_datasets(args: argparse.Namespace, provider: Callable) -> tuple:
     """Training and validation Dataset (or None), checked."""
     if not getattr(provider, "is_distributed", False):
-        raise UserError("set train_valid_test_dataset_provider.is_distributed = True: every rank reads its own data")
+        raise UserError(
+            "set train_valid_test_dataset_provider.is_distributed = True: every rank reads its own data"
+        )
     samples = args.train_iters * args.global_batch_size
     evaluations = args.train_iters // args.eval_interval if args.eval_interval else 0
     datasets = provider([samples, evaluations * args.eval_iters * args.global_batch_size, 0])
     if not isinstance(datasets, tuple | list) or len(datasets) != 3:
-        raise UserError("train_valid_test_dataset_provider must return three Datasets: training, validation, test")
+        raise UserError(
+            "train_valid_test_dataset_provider must return three Datasets: training, validation, test"
+        )
     train, valid, _ = datasets
     check_dataset(train, "training")
     if args.dataloader_type == "single" and len(train) < samples:
         raise UserError(
-            f"--dataloader-type single reads each sample once, but {samples} are needed and there are {len(train)}: "
+            f"--dataloader-type single reads each sample once, but {samples} are needed and there are "
+            f"{len(train)}: "
             "lower --train-iters, or use cyclic"
         )
     if args.eval_interval:
@@ -137,7 +143,11 @@ class Trainer:
             if args.eval_interval and self.iteration % args.eval_interval == 0:
                 losses |= {f"validation {name}": value for name, value in self._evaluate(valid_data).items()}
             row = {"iteration": self.iteration, "consumed_samples": self.consumed, **losses}
-            row |= {"learning_rate": learning_rate, "grad_norm": norm, "seconds": time.perf_counter() - started}
+            row |= {
+                "learning_rate": learning_rate,
+                "grad_norm": norm,
+                "seconds": time.perf_counter() - started,
+            }
             if records is not None:
                 records.add(row)
             leave = args.exit_interval is not None and self.iteration % args.exit_interval == 0
@@ -155,7 +165,10 @@ class Trainer:
         bad = [name for name, value in losses.items() if not math.isfinite(value)]
         if bad or not math.isfinite(norm):
             what = f"{bad[0]} is {losses[bad[0]]}" if bad else f"the gradient norm is {norm}"
-            raise UserError(f"iteration {self.iteration + 1}: {what}. Lower --lr, add --lr-warmup-iters, or check the data")
+            raise UserError(
+                f"iteration {self.iteration + 1}: {what}. Lower --lr, add --lr-warmup-iters, or check the "
+                "data"
+            )
         return losses, norm
 
     def _evaluate(self, data) -> dict[str, float]:
@@ -189,7 +202,9 @@ class Trainer:
         if load is not None and not (same and latest(Path(load)) is None):
             self.iteration, self.consumed = load_checkpoint(Path(load), self.chunks, self.optimizer)
         if save is not None and not same and latest(Path(save)) is not None:
-            raise UserError(f"--save {save} holds checkpoints already: add --load {save} to go on, or choose another")
+            raise UserError(
+                f"--save {save} holds checkpoints already: add --load {save} to go on, or choose another"
+            )
 
     def _save(self, records: Records | None) -> None:
         if self.args.save is not None:

@@ -18,8 +18,8 @@ _VALIDATION = "validation "
 class Records:
     """Written by one rank only.
 
-    Numbers in loss.csv are the shortest that read back exactly. When a run resumes at an iteration, rows after it, from
-    the part of the earlier run that is done again, are dropped.
+    Numbers in loss.csv are the shortest that read back exactly. When a run resumes at an iteration, rows
+    after it, from the part of the earlier run that is done again, are dropped.
 
     Args:
         log_dir: folder for loss.csv and loss.png, None for neither.
@@ -52,12 +52,16 @@ class Records:
             try:
                 from torch.utils.tensorboard import SummaryWriter
             except ImportError:
-                raise UserError("--tensorboard-dir needs the package tensorboard: pip install tensorboard") from None
+                raise UserError(
+                    "--tensorboard-dir needs the package tensorboard: pip install tensorboard"
+                ) from None
             self.events = SummaryWriter(tensorboard_dir, purge_step=start + 1)
         self.bar = tqdm(total=total, initial=start, unit="step", disable=not sys.stderr.isatty())
 
     def add(self, row: dict[str, float]) -> None:
-        """Record one iteration; ``row`` has iteration, consumed_samples, losses, learning_rate, grad_norm, seconds."""
+        """Record one iteration; ``row`` has iteration, consumed_samples, losses, learning_rate, grad_norm,
+        seconds.
+        """
         iteration = row["iteration"]
         losses = {name: value for name, value in row.items() if name not in _FIRST + _LAST}
         if self.csv_path is not None:
@@ -114,9 +118,15 @@ class Records:
         if not self.csv_path.exists():
             return
         if not resuming:
-            raise UserError(f"{self.csv_path} exists and is left alone: choose another --log-dir, or --load the run")
+            raise UserError(
+                f"{self.csv_path} exists and is left alone: choose another --log-dir, or --load the run"
+            )
         # A line cut short by a kill has no full set of columns.
-        rows = [row for row in _read(self.csv_path) if None not in row.values() and int(row["iteration"]) <= iteration]
+        rows = [
+            row
+            for row in _read(self.csv_path)
+            if None not in row.values() and int(row["iteration"]) <= iteration
+        ]
         draft = self.csv_path.with_suffix(".draft")
         with open(draft, "w", newline="", encoding="utf-8") as file:
             if rows:

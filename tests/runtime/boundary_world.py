@@ -1,6 +1,7 @@
 """Every layout that a world of this size has, against the plain model: losses and every gradient.
 
-Run by test_boundary through the launcher. Prints "passed CASE" per case; a failure on any rank fails the case on all.
+Run by test_boundary through the launcher. Prints "passed CASE" per case; a failure on any rank fails the case
+on all.
 """
 
 import os
@@ -10,7 +11,6 @@ from pathlib import Path
 
 import torch
 import torch.distributed as dist
-
 from onescience_check.runtime import process_groups
 from onescience_check.runtime.checkpoint import resume, sharding
 from onescience_check.runtime.core import mpu
@@ -19,7 +19,7 @@ from onescience_check.runtime.pipeline.communication import communicator_for
 from onescience_check.runtime.pipeline.schedule import run_schedule
 from onescience_check.runtime.training.arguments import parse_args
 
-from tests.runtime import toy_train  # isort: skip
+from tests.runtime import toy_train
 
 LAYOUTS = {  # world size: (tensor, pipeline, chunks per rank, other flags)
     1: [(1, 1, None), (1, 1, None, "--recompute-granularity", "full")],
@@ -28,8 +28,8 @@ LAYOUTS = {  # world size: (tensor, pipeline, chunks per rank, other flags)
     3: [(1, 3, None)],
 }
 MICRO_BATCHES = 4
-# float32 keeps 24 bits. A gradient here is a sum of about 4 * 6 * 16 products, and a layout changes their order: the
-# error of reordering n terms grows like sqrt(n) * eps, of the largest gradient in the tensor.
+# float32 keeps 24 bits. A gradient here is a sum of about 4 * 6 * 16 products, and a layout changes their
+# order: the error of reordering n terms grows like sqrt(n) * eps, of the largest gradient in the tensor.
 TOLERANCE = (4 * 6 * 16) ** 0.5 * torch.finfo(torch.float32).eps * 4
 
 
@@ -39,7 +39,13 @@ def main(folder: Path) -> int:
     failures = 0
     for tensor, pipeline, virtual, *flags in LAYOUTS[size]:
         name = f"tp{tensor}_pp{pipeline}_vpp{virtual}{''.join(flags)}"
-        argv = ["--tensor-model-parallel-size", str(tensor), "--pipeline-model-parallel-size", str(pipeline), *flags]
+        argv = [
+            "--tensor-model-parallel-size",
+            str(tensor),
+            "--pipeline-model-parallel-size",
+            str(pipeline),
+            *flags,
+        ]
         argv += [] if virtual is None else ["--num-virtual-stages-per-pipeline-rank", str(virtual)]
         process_groups.initialize_process_groups(tensor, pipeline, virtual, device="cpu")
         try:
@@ -79,7 +85,9 @@ def check_layout(argv: list[str], path: Path) -> str | None:
     resume.load_plain(path, chunks)
     iterators = [iter(batches) for _ in chunks]
     communicator = communicator_for(chunks, host_staged=False)
-    reports = run_schedule(toy_train.forward_step_func, iterators, chunks, MICRO_BATCHES, communicator=communicator)
+    reports = run_schedule(
+        toy_train.forward_step_func, iterators, chunks, MICRO_BATCHES, communicator=communicator
+    )
 
     rank, size = mpu.get_tensor_model_parallel_rank(), mpu.get_tensor_model_parallel_world_size()
     if mpu.is_pipeline_last_stage():

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 import torch
-
 from onescience_check.runtime.errors import UserError
 from onescience_check.runtime.pipeline.build import stages_of_chunk
 from onescience_check.runtime.pipelinetensorshapeconfig import PipelineTensorShapeConfig
+
 from tests import worlds
 from tests.runtime.boundary_world import LAYOUTS
 
@@ -23,9 +23,9 @@ def test_message_carries_every_tensor_and_every_gradient_exactly():
     received = message.detach().requires_grad_()
     parts = config.unpack(0, received)
     weights = [torch.randn(shape) for shape in SHAPES[0]]
-    sum((part * weight).sum() for part, weight in zip(parts, weights)).backward()
+    sum((part * weight).sum() for part, weight in zip(parts, weights, strict=True)).backward()
     message.backward(received.grad)
-    for tensor, part, weight in zip(tensors, parts, weights):
+    for tensor, part, weight in zip(tensors, parts, weights, strict=True):
         assert torch.equal(tensor, part)
         assert torch.equal(tensor.grad, weight)
 

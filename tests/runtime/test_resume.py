@@ -23,7 +23,14 @@ def folders(root: Path) -> list:
 def curve(root: Path) -> list[tuple[str, ...]]:
     """What must be the same to the last digit."""
     with open(root / "loss.csv", newline="", encoding="utf-8") as file:
-        names = ("iteration", "lm loss", "validation lm loss", "grad_norm", "learning_rate", "consumed_samples")
+        names = (
+            "iteration",
+            "lm loss",
+            "validation lm loss",
+            "grad_norm",
+            "learning_rate",
+            "consumed_samples",
+        )
         return [tuple(row[name] for name in names) for row in csv.DictReader(file)]
 
 

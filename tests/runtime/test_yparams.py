@@ -1,7 +1,6 @@
 """A configuration file says what is wrong with it."""
 
 import pytest
-
 from onescience_check.runtime.errors import UserError
 from onescience_check.runtime.yparams import YParams
 

@@ -3,14 +3,12 @@
 from functools import partial
 
 import torch
-from torch import nn
-
+from megatron.core.tensor_parallel import ColumnParallelLinear, RowParallelLinear, checkpoint
 from onescience_check.runtime.core import mpu
 from onescience_check.runtime.pipelinetensorshapeconfig import PipelineTensorShapeConfig
 from onescience_check.runtime.training import get_args, pretrain
 from onescience_check.runtime.training.arguments import core_transformer_config_from_args
-
-from megatron.core.tensor_parallel import ColumnParallelLinear, RowParallelLinear, checkpoint  # isort: skip
+from torch import nn
 
 TOKENS, DIM, HIDDEN = 6, 8, 16
 
@@ -21,7 +19,12 @@ class Block(nn.Module):
     def __init__(self, config):
         super().__init__()
         self.norm = nn.LayerNorm(DIM)
-        shared = {"config": config, "init_method": nn.init.xavier_uniform_, "bias": True, "skip_bias_add": False}
+        shared = {
+            "config": config,
+            "init_method": nn.init.xavier_uniform_,
+            "bias": True,
+            "skip_bias_add": False,
+        }
         self.fc1 = ColumnParallelLinear(DIM, HIDDEN, gather_output=False, **shared)
         self.fc2 = RowParallelLinear(HIDDEN, DIM, input_is_parallel=True, **shared)
 
