@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from .finding import Evidence, Finding, Fix, Place
 
 if TYPE_CHECKING:
-    from .project.project import Project
+    from .tpstate.analysis import Analysis
 
 
 class Symptom(enum.Enum):
@@ -54,8 +54,11 @@ class Rule:
     bad: ClassVar[str]
     good: ClassVar[str]
 
-    def check(self, project: Project) -> Iterator[Finding]:
-        """Yield what is wrong (decided) and what cannot be told (decided=False)."""
+    def check(self, analysis: Analysis) -> Iterator[Finding]:
+        """Yield what is wrong (decided) and what cannot be told (decided=False).
+
+        `analysis.project` answers what the files say, `analysis.log` what happened when the code was run abstractly.
+        """
         raise NotImplementedError
 
     def finding(

@@ -27,7 +27,7 @@ class ImportEdge:
     kind: str
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class ClassFacts:
     """A class statement. `methods` holds the last definition of each name; `constants` its class-level values."""
 
@@ -54,7 +54,7 @@ class Binding:
     conditional: bool
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class ModuleFacts:
     """One file. `name` is its dotted module name under its import root; `display` the path that users read."""
 

@@ -115,7 +115,7 @@ class Project:
         if not all(part.isidentifier() for part in parts):
             return None
         own = self.root_of(near.path)
-        roots = [own, near.path.parent, *self.files.roots] if len(parts) == 1 else [own, *self.files.roots, near.path.parent]
+        roots = list(dict.fromkeys([own, *self.files.roots_for(near.path), near.path.parent]))
         namespace: NamespaceRef | None = None
         for root in roots:
             base = root.joinpath(*parts)
@@ -259,10 +259,16 @@ class Project:
         return self.resolve(module, dotted) if dotted else None
 
     def method(self, cls: ClassFacts, name: str) -> tuple[ClassFacts, ast.FunctionDef] | None:
-        """The definition of a method that an instance of `cls` runs, and the class that holds it."""
+        """The definition of a method that an instance of `cls` runs, and the class that holds it.
+
+        None when there is none, or when a class sets it to something else (`__init__ = partialmethod(…)`).
+        """
         for entry in self.mro(cls):
-            if isinstance(entry, ClassFacts) and name in entry.methods:
-                return entry, entry.methods[name]
+            if isinstance(entry, ClassFacts):
+                if name in entry.methods:
+                    return entry, entry.methods[name]
+                if name in entry.constants:
+                    return None
         return None
 
     def is_module_class(self, cls: ClassFacts) -> bool:

@@ -12,12 +12,12 @@ from .interpreter import Frame, Interpreter
 from .symbols import Poly
 from .values import (
     HEADS,
-    NONE,
     PER_RANK,
     TP,
     UNKNOWN,
     Const,
     Heap,
+    NothingReturned,
     Pair,
     Seq,
     Sym,
@@ -57,8 +57,8 @@ def combine(
         if isinstance(value, Pair) and isinstance(operands[1 - index], Tensor | Pair):
             interp.emit(PairUsed, parts[index], pair=value, how="it is an operand of arithmetic")
             operands[index] = interp.settle(value.output)
-        elif isinstance(value, Const) and value.value is None and value is not NONE:
-            interp.emit(NoneUsed, parts[index], forward=getattr(value, "origin", ""), how="it is an operand")
+        elif isinstance(value, NothingReturned):
+            interp.emit(NoneUsed, parts[index], forward=value.forward, how="it is an operand")
     left, right = operands
     if isinstance(left, Tensor) or isinstance(right, Tensor):
         if isinstance(op, ast.MatMult):

@@ -22,6 +22,7 @@ from .values import (
     Heap,
     Known,
     Mod,
+    NothingReturned,
     Obj,
     ObjMethod,
     Pair,
@@ -84,8 +85,8 @@ def read(interp: Interpreter, frame: Frame, owner: Value, attr: str, node: ast.e
         return _of_super(interp, owner, attr)
     if isinstance(owner, Const) and isinstance(owner.value, str):
         return ObjMethod(owner, attr)
-    if isinstance(owner, Const) and owner.value is None and owner is not NONE:
-        interp.emit(NoneUsed, node, forward=getattr(owner, "origin", ""), how=f"`.{attr}` is read from it")
+    if isinstance(owner, NothingReturned):
+        interp.emit(NoneUsed, node, forward=owner.forward, how=f"`.{attr}` is read from it")
     if isinstance(owner, Partial) and attr == "func":
         return owner.func
     if isinstance(owner, Seq):
@@ -236,6 +237,8 @@ def as_seq(interp: Interpreter, value: Value, node: ast.expr | None = None) -> S
 def unpack(interp: Interpreter, frame: Frame, target: ast.Tuple | ast.List, value: Value) -> None:
     """`a, b = value`, stars included."""
     value = interp.settle(value)
+    if isinstance(value, NothingReturned):
+        interp.emit(NoneUsed, target, forward=value.forward, how="it is unpacked")
     count = len(target.elts)
     starred = [index for index, elt in enumerate(target.elts) if isinstance(elt, ast.Starred)]
     if isinstance(value, Pair):

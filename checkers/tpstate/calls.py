@@ -7,7 +7,7 @@ from typing import Any
 
 from ..facts.module import ClassFacts
 from . import binding, builtin_calls, expressions, layers, statements, tensors
-from .events import Built, EntryCalled, PairUsed, Rejected, UnknownKey
+from .events import Built, EntryCalled, NoneUsed, PairUsed, Rejected, UnknownKey
 from .interpreter import MAX_DEPTH, MAX_SAME_FUNCTION, Frame, Interpreter
 from .providers import Provider, provider_for
 from .values import (
@@ -20,6 +20,7 @@ from .values import (
     Func,
     Heap,
     Known,
+    NothingReturned,
     Obj,
     ObjMethod,
     Pair,
@@ -127,8 +128,36 @@ def run_function(interp: Interpreter, func: Func, args: tuple[Value, ...], kwarg
     special = builtin_calls.special_function(interp, func, args, kwargs, node)
     if special is not None:
         return special
-    if isinstance(func.node, ast.FunctionDef) and _is_generator(func.node):
+    if isinstance(func.node, ast.FunctionDef) and (interp.is_opaque(func.module) or _is_generator(func.node)):
         return UNKNOWN
+    if func.owner is None and func.closure is None:
+        return _run_plain(interp, func, args, kwargs, node)
+    return _run_bound(interp, func, args, kwargs, node)
+
+
+def _run_plain(interp: Interpreter, func: Func, args: tuple[Value, ...], kwargs: Kwargs, node: ast.expr) -> Value:
+    """A module-level function: the same numbers give the same result, so it is run once for each."""
+    key = None
+    if all(_is_plain(value) for value in (*args, *kwargs.values())):
+        key = (id(func.node), args, tuple(sorted(kwargs.items(), key=lambda item: item[0])), _freeze_conditions(interp))
+        if key in interp.memo:
+            return interp.memo[key]
+    result = _run_bound(interp, func, args, kwargs, node)
+    if key is not None and _is_plain(result):
+        interp.memo[key] = result
+    return result
+
+
+def _is_plain(value: Value) -> bool:
+    """Whether a value is a number, a name or a tuple of them: nothing that code could change."""
+    if isinstance(value, Seq):
+        return all(_is_plain(item) for item in value.items) and (value.rest is None or _is_plain(value.rest))
+    if isinstance(value, Const):
+        return isinstance(value.value, int | float | str | bool | None)
+    return isinstance(value, Sym | Tensor | Cls) or value is UNKNOWN
+
+
+def _run_bound(interp: Interpreter, func: Func, args: tuple[Value, ...], kwargs: Kwargs, node: ast.expr) -> Value:
     assert interp.frame is not None
     defaults = Frame(func.module, {}, func.owner, None, func.closure)
     bound, problem = binding.bind(interp, defaults, func.node, args, kwargs)
@@ -178,8 +207,13 @@ def run_frame(interp: Interpreter, frame: Frame) -> Value:
 
 def join_returns(frame: Frame, falls_through: bool) -> Value:
     """The value of a call: every return under its conditions, None where the end is reached."""
-    tail: Value | None = NONE if falls_through else None
-    for conditions, value, _node in reversed(frame.returns):
+    nothing: Value = NONE
+    if getattr(frame.function, "name", "") == "forward" and frame.owner is not None:
+        nothing = NothingReturned(None, f"{frame.owner.name}.forward")
+    tail: Value | None = nothing if falls_through else None
+    for conditions, value, node in reversed(frame.returns):
+        if isinstance(node, ast.Return) and node.value is None:
+            value = nothing
         if tail is None:
             tail = value
             continue
@@ -248,6 +282,9 @@ def construct(interp: Interpreter, cls: Cls, args: tuple[Value, ...], kwargs: Kw
         obj.opaque = True
     func = Func(method[1], method[0].module, None, method[0])
     interp.emit(Built, node, obj=obj, positional=len(args), keywords=dict(kwargs), open_keywords=OPEN in kwargs)
+    if interp.is_opaque(cls.facts.module):
+        obj.opaque = True
+        return obj
     obj.args = binding.names_of(interp, method[1], (obj, *args), kwargs)
     run_function(interp, func, (obj, *args), kwargs, node)
     return obj
@@ -372,4 +409,6 @@ def as_tensor(interp: Interpreter, value: Value, node: ast.expr, how: str) -> Va
     if isinstance(value, Pair):
         interp.emit(PairUsed, node, pair=value, how=how)
         return interp.settle(value.output)
+    if isinstance(value, NothingReturned):
+        interp.emit(NoneUsed, node, forward=value.forward, how=how)
     return value

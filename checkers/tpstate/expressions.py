@@ -8,10 +8,11 @@ from collections.abc import Callable
 from ..facts.module import ClassFacts, ModuleFacts
 from ..project.project import External, FunctionRef, NamespaceRef, Ref, ValueRef
 from . import arithmetic, attributes, calls, conditions
-from .interpreter import Frame, Interpreter
+from .interpreter import Frame, Interpreter, OutOfFuel
 from .values import (
     NONE,
     UNKNOWN,
+    Choice,
     Cls,
     Const,
     Func,
@@ -31,9 +32,14 @@ _UNROLL = 32
 
 def evaluate(interp: Interpreter, frame: Frame, node: ast.expr) -> Value:
     """The value of an expression in `frame`; UNKNOWN for what is not modelled."""
-    interp.spend()
+    interp.fuel -= 1
+    if interp.fuel < 0:
+        raise OutOfFuel
     handler = _HANDLERS.get(type(node))
-    return interp.settle(handler(interp, frame, node)) if handler is not None else UNKNOWN
+    if handler is None:
+        return UNKNOWN
+    value = handler(interp, frame, node)
+    return interp.settle(value) if type(value) is Choice else value
 
 
 def _constant(interp: Interpreter, frame: Frame, node: ast.Constant) -> Value:
@@ -131,6 +137,8 @@ def external(dotted: str) -> Value:
 
 def _attribute(interp: Interpreter, frame: Frame, node: ast.Attribute) -> Value:
     owner = evaluate(interp, frame, node.value)
+    if type(owner) is not Choice:
+        return attributes.read(interp, frame, owner, node.attr, node)
     return interp.lift(lambda value: attributes.read(interp, frame, value, node.attr, node), owner)
 
 
@@ -141,6 +149,8 @@ def _call(interp: Interpreter, frame: Frame, node: ast.Call) -> Value:
 def _subscript(interp: Interpreter, frame: Frame, node: ast.Subscript) -> Value:
     owner = evaluate(interp, frame, node.value)
     index = evaluate(interp, frame, node.slice)
+    if type(owner) is not Choice and type(index) is not Choice:
+        return attributes.item(interp, owner, index, node)
     return interp.lift(lambda value, at: attributes.item(interp, value, at, node), owner, index)
 
 
@@ -319,6 +329,8 @@ def _bool_op(interp: Interpreter, frame: Frame, node: ast.BoolOp) -> Value:
 def _binary(interp: Interpreter, frame: Frame, node: ast.BinOp) -> Value:
     left = evaluate(interp, frame, node.left)
     right = evaluate(interp, frame, node.right)
+    if type(left) is not Choice and type(right) is not Choice:
+        return arithmetic.binary(interp, frame, node, left, right)
     return interp.lift(lambda a, b: arithmetic.binary(interp, frame, node, a, b), left, right)
 
 
@@ -328,6 +340,10 @@ def _unary(interp: Interpreter, frame: Frame, node: ast.UnaryOp) -> Value:
 
 
 def _compare(interp: Interpreter, frame: Frame, node: ast.Compare) -> Value:
+    if len(node.ops) != 1:
+        for part in (node.left, *node.comparators):
+            evaluate(interp, frame, part)
+        return UNKNOWN
     truth, key = conditions.truth(interp, frame, node)
     return Const(truth) if truth is not None else Sym.named(key)
 

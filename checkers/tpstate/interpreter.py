@@ -51,7 +51,7 @@ Journal = dict[tuple[int, Any], tuple[dict[Any, Value], Any, Value | None]]
 class Interpreter:
     """Shared state of one analysis; the work is done by the functions of the sibling modules."""
 
-    def __init__(self, project: Project, fuel: int = 150_000) -> None:
+    def __init__(self, project: Project, fuel: int = 60_000) -> None:
         self.project = project
         self.log = Log()
         self.fuel_per_root = fuel
@@ -66,7 +66,21 @@ class Interpreter:
         self.reading: set[tuple[int, str]] = set()
         self.visited: set[int] = set()
         self.memo: dict[Any, Value] = {}
+        self._framework: dict[int, bool] = {}
         self._serial = itertools.count()
+
+    def is_opaque(self, module: ModuleFacts) -> bool:
+        """Whether a module belongs to the training framework while something outside of it is analysed.
+
+        The framework's own layers are known by contract; running its insides adds cost and no knowledge.
+        """
+        return self.root is not None and self._is_framework(module) and not self._is_framework(self.root.module)
+
+    def _is_framework(self, module: ModuleFacts) -> bool:
+        if id(module) not in self._framework:
+            name = f".{module.name}."
+            self._framework[id(module)] = any(f".{prefix}." in name for prefix in self.project.settings.framework)
+        return self._framework[id(module)]
 
     # -- bookkeeping -------------------------------------------------------------------------------------------
 
@@ -198,9 +212,9 @@ class Interpreter:
 
     def lift(self, action: Callable[..., Value], *values: Value) -> Value:
         """Apply `action` to every combination of alternatives of `values`."""
-        settled = [self.settle(value) for value in values]
+        settled = [self.settle(value) if type(value) is Choice else value for value in values]
         for value in settled:
-            if isinstance(value, Choice):
+            if type(value) is Choice:
                 with self.picking(value.key, True):
                     then = self.lift(action, *settled)
                 with self.picking(value.key, False):

@@ -121,12 +121,9 @@ def provider_for(project: Project, cls: ClassFacts | External) -> Provider | Non
 
 def _find(project: Project, cls: ClassFacts | External) -> Provider | None:
     dotted = cls.dotted
-    for row in project.settings.providers:
-        if row.dotted == dotted or dotted.endswith(f".{row.dotted}"):
-            return Provider(
-                row.dotted, row.kind, row.returns, row.gather_output, row.input_is_parallel,
-                source=cls if isinstance(cls, ClassFacts) else None,
-            )  # fmt: skip
+    for given in project.settings.providers:
+        if dotted == given["name"] or dotted.endswith(f".{given['name']}"):
+            return _configured(given, cls)
     if not _NAMES.search(dotted.rsplit(".", 1)[-1]):
         return None
     for pattern, row in _compiled():
@@ -135,6 +132,19 @@ def _find(project: Project, cls: ClassFacts | External) -> Provider | None:
     if isinstance(cls, ClassFacts) and _OWN_NAME.match(cls.name):
         return _read_own(project, cls)
     return None
+
+
+def _configured(given: dict[str, str], cls: ClassFacts | External) -> Provider:
+    """A row of the user's settings."""
+    flags = {"true": True, "false": False}
+    return Provider(
+        given["name"],
+        given.get("kind", COLUMN),
+        given.get("returns", PAIR),
+        flags.get(given.get("gather_output", ""), None),
+        flags.get(given.get("input_is_parallel", ""), None),
+        source=cls if isinstance(cls, ClassFacts) else None,
+    )
 
 
 def _checked(project: Project, cls: ClassFacts, row: Provider) -> Provider | None:

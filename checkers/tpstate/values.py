@@ -75,6 +75,13 @@ NONE = Const(None)
 
 
 @dataclass(frozen=True)
+class NothingReturned(Const):
+    """The None of a forward that falls off its end, or returns nothing; `forward` names it."""
+
+    forward: str = ""
+
+
+@dataclass(frozen=True)
 class Sym(Value):
     """An unknown number or object with an identity, so that equal names are seen to be equal."""
 

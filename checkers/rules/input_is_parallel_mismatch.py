@@ -1,0 +1,136 @@
+"""E7102"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..finding import Edit, Finding, Fix
+from ..rule import Rule, Symptom
+from ..tpstate.events import ParallelCall
+from ..tpstate.inputs import Verdict, believes_split, judge
+from ..tpstate.layers import label
+from ..tpstate.providers import ROW
+from ..tpstate.verdicts import at, by_site, evidence, first_certain, owner_name, place_of, site_place, why
+
+if TYPE_CHECKING:
+    from ..tpstate.analysis import Analysis
+
+
+class InputIsParallelMismatch(Rule):
+    """A RowParallelLinear believes its input is split when it is full, or full when it is split."""
+
+    code, symbol = "E7102", "input-is-parallel-mismatch"
+    message = "`%(layer)s` was told `input_is_parallel=%(told)s`, but its input is %(state)s"
+    advice = "Write `input_is_parallel=%(right)s` where `%(layer)s` is built (line %(line)d)."
+    why = (
+        "The flag says whether each TP rank already holds only its share of the last dimension. A row-parallel layer "
+        "told the wrong thing multiplies its share of the weight with the wrong part of the input."
+    )
+    symptom = Symptom.CRASH
+    runtime = "mat1 and mat2 shapes cannot be multiplied (N x dim and dim/tp x out), at tp >= 2 only"
+    limits = "Silent when the TP state of the input cannot be told; `--strict` lists those places."
+    guide = "2.4: decision tree of input_is_parallel"
+    maturity = "stable"
+    fix_kind = "safe"
+
+    bad = """
+    import torch
+    from megatron.core.tensor_parallel import RowParallelLinear
+    from torch import nn
+
+
+    class Merge(nn.Module):
+        def __init__(self, dim, config):
+            super().__init__()
+            self.attn_proj = RowParallelLinear(
+                dim, dim, config=config, init_method=config.init_method, bias=True,
+                input_is_parallel=False, skip_bias_add=False,
+            )
+            self.concat_proj = RowParallelLinear(
+                2 * dim, dim, config=config, init_method=config.init_method, bias=True,
+                input_is_parallel=True, skip_bias_add=False,
+            )
+
+        def forward(self, x):
+            out, _ = self.attn_proj(x)
+            both = torch.cat([out, x], dim=-1)
+            both, _ = self.concat_proj(both)  # [input-is-parallel-mismatch]
+            return both
+    """
+    good = """
+    import torch
+    from megatron.core.tensor_parallel import RowParallelLinear
+    from torch import nn
+
+
+    class Merge(nn.Module):
+        def __init__(self, dim, config):
+            super().__init__()
+            self.attn_proj = RowParallelLinear(
+                dim, dim, config=config, init_method=config.init_method, bias=True,
+                input_is_parallel=False, skip_bias_add=False,
+            )
+            self.concat_proj = RowParallelLinear(
+                2 * dim, dim, config=config, init_method=config.init_method, bias=True,
+                input_is_parallel=False, skip_bias_add=False,
+            )
+
+        def forward(self, x):
+            out, _ = self.attn_proj(x)
+            both = torch.cat([out, x], dim=-1)
+            both, _ = self.concat_proj(both)
+            return both
+    """
+
+    def check(self, analysis: Analysis) -> Iterator[Finding]:
+        for events in by_site(analysis.log.events, ParallelCall):
+            rows = [event for event in events if event.layer.attrs["__provider__"].value.kind == ROW]  # type: ignore[attr-defined]
+            wrong = [event for event in rows if judge(event) is Verdict.WRONG]
+            if wrong:
+                event = first_certain(wrong)
+                yield self._finding(event or wrong[0], decided=event is not None)
+            elif rows and all(judge(event) is Verdict.UNKNOWN for event in rows):
+                yield self._undecided(rows[0])
+
+    def _finding(self, event: ParallelCall, decided: bool) -> Finding:
+        told = believes_split(event)
+        built = event.layer.made_at
+        return self.finding(
+            site_place(event.site),
+            object=owner_name(event),
+            evidence=(
+                *evidence(why(event.given)),
+                at(built, f"`{label(event.layer)}` is built with input_is_parallel={told}"),
+            ),
+            fix=_flip(event, told),
+            decided=decided,
+            layer=label(event.layer),
+            told=told,
+            state="full: every rank holds the whole last dimension" if told else "already split across the TP ranks",
+            right=not told,
+            line=built.node.lineno,
+        )
+
+    def _undecided(self, event: ParallelCall) -> Finding:
+        return self.finding(
+            site_place(event.site),
+            object=owner_name(event),
+            evidence=evidence(why(event.given)),
+            decided=False,
+            message="the TP state of the input of `%(layer)s` cannot be told",
+            advice="",
+            layer=label(event.layer),
+        )
+
+
+def _flip(event: ParallelCall, told: bool | None) -> Fix | None:
+    """Change the constant at the place that builds the layer; None where the flag is not written there."""
+    built = event.layer.made_at
+    if not isinstance(built.node, ast.Call):
+        return None
+    for keyword in built.node.keywords:
+        if keyword.arg == "input_is_parallel" and isinstance(keyword.value, ast.Constant):
+            return Fix("safe", (Edit(place_of(built.module, keyword.value), str(not told)),))
+    return None

@@ -1,0 +1,162 @@
+"""Running the interpreter over a project: every module class once on its own, entering what it builds."""
+
+from __future__ import annotations
+
+import ast
+import re
+from functools import cached_property
+
+from ..facts.module import ClassFacts
+from ..project.project import Project
+from . import attributes, calls, expressions
+from .events import Built, Log
+from .interpreter import Frame, Interpreter, OutOfFuel
+from .values import (
+    NONE,
+    UNKNOWN,
+    Bound,
+    Cls,
+    Func,
+    Heap,
+    Obj,
+    Seq,
+    State,
+    Sym,
+    Table,
+    Tensor,
+    Value,
+)
+
+
+_WORDS = re.compile(
+    r"Parallel|One[A-Z]\w*|_REGISTRY|build_module|tensor_model_parallel|model_parallel_region|MultiheadAttention"
+)
+
+
+PLAIN_FUEL = 4_000
+"""Steps for the methods of a class that holds no parallel layer: enough for its wiring."""
+
+
+def worth_running(project: Project) -> list[ClassFacts]:
+    """Module classes that hold parallel layers or registry wrappers, by themselves or through what they name.
+
+    A training framework that is copied into another package is known by contract and not analysed itself.
+    """
+    words: dict[int, set[str]] = {}
+    chosen: dict[int, ClassFacts] = {}
+    vendored = re.compile("|".join(rf"\.{re.escape(prefix)}(\.|$)" for prefix in project.settings.framework) or r"(?!)")
+    modules = [
+        cls for cls in project.classes() if not vendored.search(cls.module.name) and project.is_module_class(cls)
+    ]
+    for cls in modules:
+        text = "\n".join(cls.module.lines[cls.node.lineno - 1 : cls.node.end_lineno])
+        words[id(cls)] = set(re.findall(r"[A-Za-z_]\w*", text))
+        if _WORDS.search(text):
+            chosen[id(cls)] = cls
+    names = {cls.name for cls in chosen.values()}
+    grew = True
+    while grew:
+        grew = False
+        for cls in modules:
+            if id(cls) not in chosen and words[id(cls)] & names:
+                chosen[id(cls)] = cls
+                names.add(cls.name)
+                grew = True
+    return [cls for cls in modules if id(cls) in chosen]
+
+
+class Analysis:
+    """The events of one project, computed on first use."""
+
+    def __init__(self, project: Project) -> None:
+        self.project = project
+        self.interpreter = Interpreter(project)
+        self.objects: dict[int, Obj] = {}
+
+    @cached_property
+    def log(self) -> Log:
+        for cls in worth_running(self.project):
+            self.run(cls)
+        return self.interpreter.log
+
+    def run(self, cls: ClassFacts) -> None:
+        """Build the class with unknown arguments and run its methods, forward first."""
+        interp = self.interpreter
+        interp.root, interp.fuel, interp.depth = cls, interp.fuel_per_root, 0
+        interp.branch, interp.choice, interp.journals = {}, {}, []
+        interp.frame = Frame(cls.module)
+        interp.memo.clear()
+        before = len(interp.log.events)
+        try:
+            obj = self._build(cls)
+            self.objects[id(cls)] = obj
+            if not self._holds_parallel(before):
+                interp.fuel = min(interp.fuel, PLAIN_FUEL)
+            self._run_methods(cls, obj)
+        except OutOfFuel:
+            if self._holds_parallel(before):
+                interp.log.exhausted.append(cls)
+        except RecursionError:
+            interp.log.failed.append((cls, "nested too deeply"))
+
+    def _holds_parallel(self, before: int) -> bool:
+        """Whether the running class built a parallel layer, by the events since `before`."""
+        return any(
+            isinstance(event, Built) and "__provider__" in event.obj.attrs for event in self.interpreter.log.events[before:]
+        )
+
+    def _build(self, cls: ClassFacts) -> Obj:
+        interp = self.interpreter
+        node = ast.copy_location(ast.Name(cls.name, ast.Load()), cls.node)
+        found = self.project.method(cls, "__init__")
+        args, kwargs = ((), {}) if found is None else self.unknown_arguments(found[0], found[1], constructor=True)
+        value = calls.construct(interp, Cls(cls.dotted, cls), args, kwargs, node)
+        return value if isinstance(value, Obj) else Obj(Cls(cls.dotted, cls))
+
+    def _run_methods(self, cls: ClassFacts, obj: Obj) -> None:
+        names = ["forward", *(name for name in cls.methods if name not in ("forward", "__init__"))]
+        for name in names:
+            found = self.project.method(cls, name)
+            if found is None or name != "forward" and id(found[1]) in self.interpreter.visited:
+                continue
+            if name.startswith("__") and name != "__call__" or _is_property(found[1]):
+                continue
+            args, kwargs = self.unknown_arguments(found[0], found[1], constructor=False)
+            func = Func(found[1], found[0].module, None, found[0])
+            node = ast.copy_location(ast.Name(name, ast.Load()), found[1])
+            static = any(ast.unparse(d) == "staticmethod" for d in found[1].decorator_list)
+            calls.call(self.interpreter, func if static else Bound(func, obj), args, kwargs, node)
+
+    def unknown_arguments(
+        self, holder: ClassFacts, method: ast.FunctionDef, constructor: bool
+    ) -> tuple[tuple[Value, ...], dict[str, Value]]:
+        """Arguments nothing is known of but their names: numbers for a constructor, tensors for a forward."""
+        spec = method.args
+        names = [*spec.posonlyargs, *spec.args]
+        if not any(ast.unparse(d) == "staticmethod" for d in method.decorator_list):
+            names = names[1:]
+        defaults: dict[str, ast.expr | None] = dict(zip([arg.arg for arg in reversed(names)], reversed(spec.defaults), strict=False))
+        defaults.update(zip([arg.arg for arg in spec.kwonlyargs], spec.kw_defaults, strict=True))
+        kwargs: dict[str, Value] = {}
+        for arg in (*names, *spec.kwonlyargs):
+            kwargs[arg.arg] = self._unknown(holder, arg, defaults.get(arg.arg), constructor)
+        if spec.kwarg is not None:
+            kwargs["**"] = UNKNOWN
+        return (), kwargs
+
+    def _unknown(self, holder: ClassFacts, arg: ast.arg, default: ast.expr | None, constructor: bool) -> Value:
+        if default is not None and not isinstance(default, ast.Constant | ast.Tuple | ast.List | ast.UnaryOp):
+            value = expressions.evaluate(self.interpreter, Frame(holder.module), default)
+            if value is not UNKNOWN:
+                return value
+        annotation = ast.unparse(arg.annotation) if arg.annotation is not None else ""
+        plain = annotation.split("[")[0].split("|")[0].strip() in ("int", "float", "bool", "str", "tuple", "list", "dict")
+        if constructor or default is not None or plain or "Optional" in annotation:
+            return Sym.named(arg.arg, *attributes.tags_for(arg.arg))
+        return Tensor(State.UNKNOWN, tag="argument", role=arg.arg)
+
+
+def _is_property(method: ast.FunctionDef) -> bool:
+    return any(ast.unparse(d).rsplit(".", 1)[-1] in ("property", "cached_property") for d in method.decorator_list)
+
+
