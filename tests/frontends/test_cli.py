@@ -120,7 +120,10 @@ def test_what_cannot_be_done_is_said_and_gives_2(
     monkeypatch.setenv("COLUMNS", "200")
     (tmp_path / "empty").mkdir()
     (tmp_path / "broken.py").write_text(LAYER + "(")
-    for name, text in (("crash/crash.py", LAYER), ("bad-settings/setup.cfg", "[onescience-check]\nprofil = guide")):
+    for name, text in (
+        ("crash/crash.py", LAYER),
+        ("bad-settings/setup.cfg", "[onescience-check]\nprofil = guide"),
+    ):
         (tmp_path / name).parent.mkdir()
         (tmp_path / name).write_text(text)
     code, _, error = command(*arguments)
@@ -168,7 +171,13 @@ def test_options_win_over_settings(command: Run, tmp_path: Path) -> None:
 def test_explain_and_rules(command: Run) -> None:
     code, output, _ = command("explain", "e7101")
     assert code == 0
-    for text in ("E7101 pair-used", "Because.", "AttributeError.", "act(fc(x)[0])", "# pylint: disable=pair-used"):
+    for text in (
+        "E7101 pair-used",
+        "Because.",
+        "AttributeError.",
+        "act(fc(x)[0])",
+        "# pylint: disable=pair-used",
+    ):
         assert text in output
     assert command("--help")[0] == 0
     assert "--statistics" in command("check", "--help")[1]
@@ -178,7 +187,10 @@ def test_a_closed_pipe_is_no_error_to_shout_about() -> None:
     """As in `onescience-check | head`."""
     start = "from onescience_check.checkers.frontends.cli import main; main()"
     process = subprocess.Popen(
-        [sys.executable, "-c", start, "check", "--help"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-c", start, "check", "--help"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
     assert process.stdout is not None
     process.stdout.close()

@@ -1,0 +1,125 @@
+"""The plugin prints what the command prints, on the right node, however Pylint is run."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+EXAMPLE = Path(__file__).parent.parent.parent / "docs/example"
+MLP = "src/onescience/modules/mlp/zephyrdistributedmlp.py"
+COMMAND = "from onescience_check.checkers.frontends.cli import main; main()"
+Where = tuple[str, int, int, str]
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    shutil.copytree(EXAMPLE, tmp_path, dirs_exist_ok=True)
+    return tmp_path
+
+
+def start(tree: Path, *arguments: str, text: str | None = None) -> dict[str, Any]:
+    process = subprocess.run(
+        [sys.executable, *arguments],
+        cwd=tree,
+        capture_output=True,
+        text=True,
+        input=text,
+        timeout=120,
+        check=False,
+    )
+    assert "Traceback" not in process.stderr, process.stderr
+    document: dict[str, Any] = json.loads(process.stdout)
+    return document
+
+
+def by_command(tree: Path, *paths: str) -> set[Where]:
+    document = start(tree, "-c", COMMAND, "--format", "json", *paths)
+    return {
+        (found["path"], found["line"], found["column"], found["symbol"]) for found in document["findings"]
+    }
+
+
+def by_pylint(tree: Path, *arguments: str, text: str | None = None) -> list[dict[str, Any]]:
+    options = [
+        "--load-plugins=onescience_check.checkers",
+        "--disable=all",
+        "--enable=onescience",
+        "--rcfile=",
+    ]
+    messages: list[dict[str, Any]] = start(
+        tree, "-m", "pylint", *options, "--output-format=json2", *arguments, text=text
+    )["messages"]
+    return messages
+
+
+def places(messages: list[dict[str, Any]]) -> set[Where]:
+    return {(found["path"], found["line"], found["column"], found["symbol"]) for found in messages}
+
+
+@pytest.mark.parametrize(
+    "arguments", [["src"], ["-j", "2", "src"], ["src/onescience/models", "src/onescience/modules"]]
+)
+def test_same_findings_as_the_command(tree: Path, arguments: list[str]) -> None:
+    expected = by_command(tree, "src")
+    assert len(expected) >= 4
+    messages = by_pylint(tree, "--recursive=y", *arguments)
+    assert places(messages) == expected
+    assert len(messages) == len(expected)
+
+
+def test_a_single_file_is_understood_as_in_the_tree(tree: Path) -> None:
+    for path in sorted(path.relative_to(tree).as_posix() for path in tree.rglob("*.py")):
+        expected = {found for found in by_command(tree) if found[0] == path}
+        if expected:
+            assert places(by_pylint(tree, path)) == by_command(tree, path) == expected
+
+
+def test_the_message_is_on_the_innermost_node(tree: Path) -> None:
+    (message,) = by_pylint(tree, MLP)
+    assert message["obj"] == "ZephyrDistributedMlp.forward"
+    assert message["messageId"] == "E7101"
+    line = (tree / MLP).read_text().split("\n")[message["line"] - 1]
+    assert line[message["column"] : message["endColumn"]] in ("self.act(x)", "x", "self.fc1(x)")
+    assert "fc1" in message["message"]
+
+
+def test_comments_switch_messages_off(tree: Path) -> None:
+    path = tree / MLP
+    path.write_text(
+        path.read_text().replace("self.act(x)", "self.act(x)  # pylint: disable=parallel-linear-tuple-used")
+    )
+    assert by_pylint(tree, MLP) == []
+    assert by_command(tree, MLP) == set()
+    useless = by_pylint(tree, "--enable=useless-suppression", MLP)
+    assert useless == []
+
+
+def test_text_from_an_editor_stands_over_the_file(tree: Path) -> None:
+    text = (tree / MLP).read_text()
+    repaired = text.replace("x = self.fc1(x)", "x, _ = self.fc1(x)")
+    assert by_pylint(tree, "--from-stdin", MLP, text=repaired) == []
+    (tree / MLP).write_text(repaired)
+    assert len(by_pylint(tree, "--from-stdin", MLP, text=text)) == 1
+
+
+def test_ignored_files_that_pylint_is_given_are_checked(tree: Path) -> None:
+    (tree / ".gitignore").write_text("mlp/\n")
+    assert len(by_pylint(tree, MLP)) == 1
+
+
+def test_settings_that_cannot_be_used_are_said_once(tree: Path) -> None:
+    (tree / "setup.cfg").write_text("[onescience-check]\nprofil = guide\n")
+    (message,) = by_pylint(tree, "--recursive=y", "src")
+    assert message["symbol"] == "onescience-check-failed"
+    assert "unknown key 'profil'" in message["message"]
+
+
+def test_the_options_of_pylint_win(tree: Path) -> None:
+    (message,) = by_pylint(tree, "--onescience-tp=two", MLP)
+    assert "onescience-tp: write sizes" in message["message"]
