@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -13,14 +13,11 @@ from .files.discovery import FileSet
 from .finding import Finding, Result, Skipped, Summary
 from .project.project import Project
 from .rule import Rule, Scope
-from .rules import all_rules
+from .selection import selected_rules
 from .settings import Settings
-from .suppression import Suppressions
+from .suppression import split_suppressed
 from .tpstate.analysis import Analysis
-from .tpstate.events import Built, ParallelCall
-from .tpstate.inputs import Verdict, judge, provider
-from .tpstate.providers import EMBEDDING, ROW
-from .tpstate.values import State, Tensor
+from .tpstate.census import count_layers
 
 Progress = Callable[[str, int, int], None]
 
@@ -37,10 +34,63 @@ def run(
 
     `progress(step, done, total)` is called as the run goes on. Findings are sorted and each is there once.
     """
-    with _roomy():
+    with _room():
         files = file_set or FileSet.gather(paths, settings)
         project = Project(files, settings)
         analysis = Analysis(project)
         analysis.run_all(progress)
-        found = _apply(chosen_rules(settings, project), analysis)
-        return _result(found, analysis, files)
+        found: list[Finding] = []
+        skipped = [Skipped(cls.module.display, f"internal error in class {cls.name}: {text}") for cls, text in analysis.log.failed]
+        for rule in rules_for(project):
+            try:
+                found += rule.check(analysis)
+            except Exception as error:  # one rule's fault must not hide what the others found
+                text = " ".join(f"{type(error).__name__}: {error}".split())
+                skipped.append(Skipped(rule.symbol, f"internal error in rule {rule.symbol}: {text}"))
+        return _result(found, skipped, analysis, files)
+
+
+def rules_for(project: Project) -> Iterator[Rule]:
+    """The rules that this run applies: what was selected, and guide rules only where the guide applies."""
+    for rule in selected_rules(project.settings):
+        if rule.scope is Scope.UNIVERSAL or project.follows_guide:
+            yield rule
+
+
+def _result(found: list[Finding], skipped: list[Skipped], analysis: Analysis, files: FileSet) -> Result:
+    targets = {module.display for module in analysis.project.modules if module.path in files.targets}
+    unique = {(f.place, f.code, f.symbol, f.message, f.decided): f for f in found if f.place.path in targets}
+    ordered = sorted(unique.values(), key=lambda finding: finding.sort_key)
+    sources = {source.display: source for source in files.files}
+    kept, _ = split_suppressed(ordered, sources.get)
+    decided_places = {(finding.place, finding.symbol) for finding in kept if finding.decided}
+    findings = [finding for finding in kept if finding.decided]
+    undecided = [f for f in kept if not f.decided and (f.place, f.symbol) not in decided_places]
+    census = count_layers(analysis, targets)
+    summary = Summary(
+        files=files.seen,
+        parallel_layers=census.layers,
+        inputs_decided=census.decided,
+        inputs_undecided=census.undecided,
+        by_symbol=dict(sorted(Counter(finding.symbol for finding in findings).items())),
+    )
+    exhausted = [
+        Skipped(cls.module.display, f"class {cls.name} is too large to follow to its end: only part of it was checked")
+        for cls in analysis.log.exhausted
+        if cls.module.display in targets
+    ]
+    return Result(findings, undecided, sorted([*files.skipped, *skipped, *exhausted], key=lambda s: (s.path, s.reason)), summary)
+
+
+@contextmanager
+def _room() -> Iterator[None]:
+    """Deep code needs a deep stack; syntax trees hold no cycles, so collecting garbage only costs time."""
+    limit, was_on = sys.getrecursionlimit(), gc.isenabled()
+    sys.setrecursionlimit(max(limit, _RECURSION))
+    gc.disable()
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(limit)
+        if was_on:
+            gc.enable()

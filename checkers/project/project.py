@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,6 +52,13 @@ Ref = ClassFacts | FunctionRef | ValueRef | ModuleFacts | External | NamespaceRe
 
 _MAX_HOPS = 24
 
+_GUIDE = re.compile(
+    r"^\s*(from|import)\s+onescience(_check\.(runtime|reference_models))?\b"
+    r"|^class\s+\w+_stage\d+\b|^\s*class\s+One[A-Z]\w*\(|^_[A-Z]+_REGISTRY\s*[:=]",
+    re.MULTILINE,
+)
+"""What only code written by the guide has: the onescience package, `X_stage0` classes, `One*` wrappers."""
+
 
 class Project:
     """All modules of one run, read on demand, and the names they bind."""
@@ -63,6 +71,7 @@ class Project:
         self._resolved: dict[tuple[int, str], Ref | None] = {}
         self._mro: dict[int, tuple[ClassFacts | External, ...]] = {}
         self._by_last_name: dict[str, list[ModuleFacts]] = {}
+        self._guide: bool | None = None
         self.modules: list[ModuleFacts] = []
         for source in files.files:
             facts = self.module_at(source.path)
@@ -100,6 +109,15 @@ class Project:
         """Every class of the relevant files, in file order."""
         for module in self.modules:
             yield from module.classes.values()
+
+    @property
+    def follows_guide(self) -> bool:
+        """Whether OneScience's own rules apply: by the settings, else where its package, stages or registries are."""
+        if self.settings.profile != "auto":
+            return self.settings.profile == "guide"
+        if self._guide is None:
+            self._guide = any(_GUIDE.search(module.text) for module in self.modules if module.path in self.files.targets)
+        return self._guide
 
     # -- modules by name -------------------------------------------------------------------------------------
 

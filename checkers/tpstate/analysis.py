@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from functools import cached_property
+from collections.abc import Callable
 
 from ..facts.module import ClassFacts
 from ..project.project import Project
@@ -72,12 +72,24 @@ class Analysis:
         self.project = project
         self.interpreter = Interpreter(project)
         self.objects: dict[int, Obj] = {}
+        self._done = False
 
-    @cached_property
+    @property
     def log(self) -> Log:
-        for cls in worth_running(self.project):
-            self.run(cls)
+        """What was seen; everything is run on first use."""
+        self.run_all()
         return self.interpreter.log
+
+    def run_all(self, progress: Callable[[str, int, int], None] | None = None) -> None:
+        """Run every class that is worth it, once."""
+        if self._done:
+            return
+        self._done = True
+        classes = worth_running(self.project)
+        for index, cls in enumerate(classes):
+            self.run(cls)
+            if progress is not None:
+                progress("following the tensors", index + 1, len(classes))
 
     def run(self, cls: ClassFacts) -> None:
         """Build the class with unknown arguments and run its methods, forward first."""
@@ -97,7 +109,9 @@ class Analysis:
             if self._holds_parallel(before):
                 interp.log.exhausted.append(cls)
         except RecursionError:
-            interp.log.failed.append((cls, "nested too deeply"))
+            interp.log.exhausted.append(cls)
+        except Exception as error:  # one class must not take the others down with it
+            interp.log.failed.append((cls, " ".join(f"{type(error).__name__}: {error}".split())))
 
     def _holds_parallel(self, before: int) -> bool:
         """Whether the running class built a parallel layer, by the events since `before`."""

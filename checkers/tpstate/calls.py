@@ -407,7 +407,8 @@ def as_tensor(interp: Interpreter, value: Value, node: ast.expr, how: str) -> Va
     """A value about to be used as a tensor: a pair is reported, and its output goes on."""
     value = interp.settle(value)
     if isinstance(value, Pair):
-        interp.emit(PairUsed, node, pair=value, how=how)
+        is_passed = isinstance(node, ast.Call) and bool(node.args) and how.startswith("it is passed")
+        interp.emit(PairUsed, node.args[0] if is_passed else node, pair=value, how=how)  # type: ignore[attr-defined]
         return interp.settle(value.output)
     if isinstance(value, NothingReturned):
         interp.emit(NoneUsed, node, forward=value.forward, how=how)

@@ -1,0 +1,43 @@
+"""How many parallel layers were seen, and how many of their inputs could be decided."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .analysis import Analysis
+from .events import Built, ParallelCall
+from .inputs import Verdict, judge, provider
+from .providers import EMBEDDING, PLAIN, REPLICATED, ROW
+from .values import Const, State, Tensor
+
+
+@dataclass(frozen=True)
+class Census:
+    """Layers by the place that builds them, inputs by the place that calls them."""
+
+    layers: int
+    decided: int
+    undecided: int
+
+
+def count_layers(analysis: Analysis, paths: set[str]) -> Census:
+    """Count over the files of `paths`. An input is decided once one run of its call decided it."""
+    layers: set[tuple[str, int, int]] = set()
+    inputs: dict[tuple[str, int, int], bool] = {}
+    for event in analysis.log.events:
+        if event.site.module.display not in paths:
+            continue
+        if isinstance(event, Built):
+            row = event.obj.attrs.get("__provider__")
+            if isinstance(row, Const) and row.value.kind != PLAIN:
+                layers.add(event.site.key)
+        elif isinstance(event, ParallelCall) and provider(event).kind not in (EMBEDDING, REPLICATED, PLAIN):
+            inputs[event.site.key] = inputs.get(event.site.key, False) or _is_decided(event)
+    decided = sum(inputs.values())
+    return Census(len(layers), decided, len(inputs) - decided)
+
+
+def _is_decided(event: ParallelCall) -> bool:
+    if provider(event).kind == ROW:
+        return judge(event) is not Verdict.UNKNOWN
+    return isinstance(event.given, Tensor) and event.given.state is not State.UNKNOWN
