@@ -150,11 +150,11 @@ def _text(finding: Finding) -> str:
         f"{f'line {step.line}' if step.path == own else f'{step.path}:{step.line}'}: {step.text}"
         for step in finding.evidence
     ]
-    parts = [finding.message]
+    parts = [f"{finding.message}{'' if steps else '.'}"]
     if steps:
-        parts.append(f"(because {'; '.join(steps)})")
+        parts.append(f"(because {'; '.join(steps)}).")
     if finding.advice:
-        parts.append(f"- type: {finding.advice}")
+        parts.append(finding.advice)
     return " ".join(parts)
 
 

@@ -55,7 +55,7 @@ def _finding(finding: Finding, source: SourceFile | None) -> list[Text]:
             where = f"line {step.line}" if step.path == place.path else f"{step.path}:{step.line}"
             lines.append(Text(f"      {where}: ", style="dim").append(step.text, style="not dim"))
     if finding.advice:
-        lines.append(Text("    type: ", style="bold green").append(finding.advice, style="not bold default"))
+        lines.append(Text("    fix: ", style="bold green").append(finding.advice, style="not bold default"))
     if finding.fix and source is not None:
         lines += [
             Text(f"    {number:>5} + {text}", style="green")

@@ -77,7 +77,7 @@ def test_a_finding_shows_code_evidence_and_what_to_type(
         "    because\n"
         "      line 4: fc gives a pair\n"
         "      lib/layers.py:9: fc is built here\n"
-        "    type: self.fc(x)[0]\n"
+        "    fix: self.fc(x)[0]\n"
         "        4 +         盘 = self.fc(x)[0]; y = act(盘)\n"
         "\n"
         "1 error in 1 file.\n"
