@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from ..facts.module import ClassFacts
 from ..project.project import Project
 from . import attributes, calls, expressions
 from .events import Built, Log
 from .interpreter import Frame, Interpreter, OutOfFuel
+from .symbols import Poly
 from .values import (
     NONE,
     UNKNOWN,
@@ -29,7 +30,7 @@ from .values import (
 
 
 _WORDS = re.compile(
-    r"Parallel|One[A-Z]\w*|_REGISTRY|build_module|tensor_model_parallel|model_parallel_region|MultiheadAttention"
+    r"Parallel|Distributed|One[A-Z]\w*|_REGISTRY|build_module|tensor_model_parallel|model_parallel_region|MultiheadAttention"
 )
 
 
@@ -71,7 +72,7 @@ class Analysis:
     def __init__(self, project: Project) -> None:
         self.project = project
         self.interpreter = Interpreter(project)
-        self.objects: dict[int, Obj] = {}
+        self.objects: dict[int, tuple[ClassFacts, Obj]] = {}
         self._done = False
 
     @property
@@ -91,6 +92,11 @@ class Analysis:
             if progress is not None:
                 progress("following the tensors", index + 1, len(classes))
 
+    def built(self) -> Iterator[tuple[ClassFacts, Obj]]:
+        """Every class that was run on its own, with the instance built from unknown arguments."""
+        self.run_all()
+        yield from self.objects.values()
+
     def run(self, cls: ClassFacts) -> None:
         """Build the class with unknown arguments and run its methods, forward first."""
         interp = self.interpreter
@@ -98,10 +104,11 @@ class Analysis:
         interp.branch, interp.choice, interp.journals = {}, {}, []
         interp.frame = Frame(cls.module)
         interp.memo.clear()
+        interp.equal.clear()
         before = len(interp.log.events)
         try:
             obj = self._build(cls)
-            self.objects[id(cls)] = obj
+            self.objects[id(cls)] = (cls, obj)
             if not self._holds_parallel(before):
                 interp.fuel = min(interp.fuel, PLAIN_FUEL)
             self._run_methods(cls, obj)
@@ -124,7 +131,7 @@ class Analysis:
         node = ast.copy_location(ast.Name(cls.name, ast.Load()), cls.node)
         found = self.project.method(cls, "__init__")
         args, kwargs = ((), {}) if found is None else self.unknown_arguments(found[0], found[1], constructor=True)
-        value = calls.construct(interp, Cls(cls.dotted, cls), args, kwargs, node)
+        value = calls.construct(interp, Cls(cls.dotted, cls), args, kwargs, node, as_root=True)
         return value if isinstance(value, Obj) else Obj(Cls(cls.dotted, cls))
 
     def _run_methods(self, cls: ClassFacts, obj: Obj) -> None:
@@ -167,7 +174,7 @@ class Analysis:
         plain = annotation.split("[")[0].split("|")[0].strip() in ("int", "float", "bool", "str", "tuple", "list", "dict")
         if constructor or default is not None or plain or "Optional" in annotation:
             return Sym.named(arg.arg, *attributes.tags_for(arg.arg))
-        return Tensor(State.UNKNOWN, tag="argument", role=arg.arg)
+        return Tensor(State.UNKNOWN, width=Poly.atom(f"|{arg.arg}.width"), tag="argument")
 
 
 def _is_property(method: ast.FunctionDef) -> bool:

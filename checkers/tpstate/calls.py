@@ -254,15 +254,18 @@ def provider_of(interp: Interpreter, obj: Obj) -> Provider | None:
     return row.value if isinstance(row, Const) else None
 
 
-def construct(interp: Interpreter, cls: Cls, args: tuple[Value, ...], kwargs: Kwargs, node: ast.expr) -> Value:
-    """Build an instance: run its constructor, or bind the arguments of a layer that is not read."""
+def construct(
+    interp: Interpreter, cls: Cls, args: tuple[Value, ...], kwargs: Kwargs, node: ast.expr, as_root: bool = False
+) -> Value:
+    """Build an instance: run its constructor, or bind the arguments of a layer that is not read.
+
+    A parallel layer of the tree is read only when it is the root itself.
+    """
     obj = Obj(cls, made_at=interp.site(node))
-    if isinstance(node, ast.Call):
-        obj.name = ""
     if cls.facts is None:
         return layers.build_external(interp, obj, args, kwargs, node)
     row = provider_for(interp.project, cls.facts)
-    if row is not None:
+    if row is not None and not as_root:
         layers.build_parallel(interp, obj, row, args, kwargs, node)
         return obj
     if cls.facts.is_dataclass():
@@ -272,7 +275,7 @@ def construct(interp: Interpreter, cls: Cls, args: tuple[Value, ...], kwargs: Kw
     base_row = _base_provider(interp, cls.facts)
     externals = [entry for entry in interp.project.mro(cls.facts) if not isinstance(entry, ClassFacts)]
     if method is None:
-        if base_row is not None:
+        if base_row is not None and not as_root:
             layers.build_parallel(interp, obj, base_row, args, kwargs, node)
         elif externals:
             layers.fill_external(interp, obj, externals[0].dotted, args, kwargs)
@@ -397,7 +400,7 @@ def note_unpacked(interp: Interpreter, pair: Pair, target: ast.expr) -> None:
     """The pair is taken apart; whether its bias is used decides E7113."""
     from .events import BiasDropped
 
-    if isinstance(target, ast.Tuple | ast.List) and len(target.elts) == 2 and not isinstance(pair.bias, Const):
+    if isinstance(target, ast.Tuple | ast.List) and len(target.elts) == 2 and isinstance(pair.bias, Tensor):
         second = target.elts[1]
         if isinstance(second, ast.Name) and second.id.startswith("_"):
             interp.emit(BiasDropped, target, pair=pair)

@@ -17,7 +17,8 @@ from typing import Any, TypeVar
 from ..facts.module import ClassFacts, ModuleFacts
 from ..project.project import Project
 from .events import Event, Log, Site
-from .values import Choice, Step, Sym, Value, choose
+from .symbols import Poly
+from .values import Choice, Obj, Step, Sym, Value, choose
 
 E = TypeVar("E", bound=Event)
 
@@ -65,6 +66,9 @@ class Interpreter:
         self.globals: dict[tuple[int, str], Value] = {}
         self.reading: set[tuple[int, str]] = set()
         self.visited: set[int] = set()
+        self.equal: dict[str, Poly] = {}
+        self.reduced: set[str] = set()
+        self.held: dict[int, Obj] = {}
         self.memo: dict[Any, Value] = {}
         self._framework: dict[int, bool] = {}
         self._serial = itertools.count()

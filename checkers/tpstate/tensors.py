@@ -5,15 +5,15 @@ from __future__ import annotations
 import ast
 
 from . import calls
-from .events import BiasOnPartial, LossOnGathered, Reshaped, ShardedEscape, ThirdsTaken
+from .events import BiasOnPartial, FusedLoad, LossOnGathered, Reshaped, ShardedEscape, ThirdsTaken, WeightTaken
 from .interpreter import Interpreter
 from .symbols import Poly
 from .values import (
     PER_RANK,
+    TP,
     UNKNOWN,
     Const,
     Heap,
-    Obj,
     Pair,
     Seq,
     State,
@@ -162,6 +162,11 @@ def _on_first(
             return first
         additive = name.rstrip("_") in ADDITIVE
         return interp.lift(lambda second: combine(interp, first, second, node, additive), rest[0])
+    if name == "copy_" and first.role == "weight of layer" and rest:
+        loaded = interp.settle(rest[0])
+        if isinstance(loaded, Tensor) and loaded.role == "share of cat":
+            interp.emit(FusedLoad, node, layer=interp.held[int(first.tag)])
+        return first
     if name in KEEP or name.endswith("_") and name.rstrip("_") in KEEP:
         return first
     if name in RESHAPE:
@@ -191,7 +196,7 @@ def _reshaped(
         sizes = content.items if isinstance(content, Seq) and content.rest is None else ()
         nodes = tuple(nodes[0].elts) if nodes and isinstance(nodes[0], ast.Tuple | ast.List) else ()
     if name in ("view", "reshape") and sizes and len(sizes) == len(nodes):
-        interp.emit(Reshaped, node, tensor=tensor, sizes=sizes, nodes=nodes)
+        interp.emit(Reshaped, node, tensor=tensor, sizes=sizes, nodes=nodes, equal=dict(interp.equal))
     last = poly_of(sizes[-1]) if sizes and name in ("view", "reshape") else None
     if tensor.state is State.SHARDED:
         share = isinstance(sizes[-1], Sym) and PER_RANK in sizes[-1].tags if sizes else False
@@ -217,9 +222,9 @@ def _divided(
 ) -> Value:
     given = rest[0] if rest else next(iter(kwargs.values()), UNKNOWN)
     dim = kwargs.get("dim", rest[1] if len(rest) > 1 else Const(-1 if name.startswith("split_tensor") else 0))
-    on_last = isinstance(dim, Const) and dim.value == -1
-    if isinstance(dim, Const) and dim.value == 2:
-        on_last = True
+    on_last = isinstance(dim, Const) and dim.value in (-1, 2)
+    if tensor.role == "cat of loaded" and isinstance(given, Sym) and TP in given.tags:
+        return Seq((), tensor.but(role="share of cat"))
     if name == "unbind":
         return Seq((), moved(tensor))
     if isinstance(given, Heap):
@@ -264,9 +269,9 @@ def concatenated(interp: Interpreter, given: Value, rest: tuple[Value, ...], kwa
     parts = _parts(interp, given, node)
     if not parts:
         return UNKNOWN
+    if len(parts) in (2, 3) and all(isinstance(part, Tensor) and part.tag in ("argument", "loaded") for part in parts):
+        return Tensor(State.UNKNOWN, role="cat of loaded", tag="loaded")
     dim = kwargs.get("dim", kwargs.get("axis", rest[0] if rest else Const(0)))
-    if isinstance(parts[0], Tensor) and any(isinstance(p, Tensor) and p.role == "parameter" for p in parts):
-        return Tensor(State.UNKNOWN, dims=None, role="cat of parameters")
     tensors = [part for part in parts if isinstance(part, Tensor)]
     states = {part.state for part in tensors}
     on_last = isinstance(dim, Const) and dim.value in (-1,)
@@ -308,7 +313,7 @@ def combine(interp: Interpreter, left: Value, right: Value, node: ast.expr, addi
         other = right if tensor is left else left
         assert isinstance(tensor, Tensor)
         if isinstance(other, Const | Sym):
-            return tensor.but(dims=None)
+            return tensor
         return _with_unknown(tensor, additive)
     return _two_tensors(interp, left, right, node, additive)
 
@@ -348,7 +353,7 @@ def _two_tensors(interp: Interpreter, left: Tensor, right: Tensor, node: ast.exp
         width = wide.width if left.width == right.width or _narrow(left) or _narrow(right) else None
         return Tensor(left.state, left.last and right.last, width, why, role=left.role if left.role == right.role else "")
     sharded, full = (left, right) if left.state is State.SHARDED else (right, left)
-    if sharded.last and full.role in ("row", "linear", "cat") and not _narrow(full):
+    if sharded.last and full.role in ("row", "linear", "cat", "gathered") and not _narrow(full):
         proven = additive and full.width is not None and full.width == sharded.width
         interp.emit(ShardedEscape, node, tensor=sharded, other=full, consumer="an addition with a full tensor" if additive else "a product with a full tensor", proven=proven)  # fmt: skip
     return Tensor(State.UNKNOWN, why=sharded.why)
@@ -401,6 +406,8 @@ def functional_linear(
     given = calls.as_tensor(interp, given, node, "it is passed to `F.linear`")
     weight = interp.settle(rest[0] if rest else kwargs.get("weight", UNKNOWN))
     bias = interp.settle(rest[1] if len(rest) > 1 else kwargs.get("bias", Const(None)))
+    if isinstance(weight, Tensor) and weight.role == "weight of layer":
+        return bypass(interp, weight, node)
     if not isinstance(weight, Tensor) or weight.dims is None or len(weight.dims) != 2:
         return Tensor(State.UNKNOWN)
     out, taken = weight.dims
@@ -414,6 +421,13 @@ def functional_linear(
         why = interp.step(node, "the weight is split on its output dimension")
         return Tensor(State.SHARDED, why=why)
     return Tensor(State.UNKNOWN, width=poly_of(out))
+
+
+def bypass(interp: Interpreter, weight: Tensor, node: ast.expr) -> Tensor:
+    """The weight of a parallel layer multiplied without the layer: its collectives never run."""
+    mark = f"bypass#{interp.fresh('').text}"
+    interp.emit(WeightTaken, node, layer=interp.held[int(weight.tag)], mark=mark)
+    return Tensor(State.UNKNOWN, tag=mark)
 
 
 def _is_zero_elsewhere(bias: Tensor) -> bool:
@@ -436,8 +450,9 @@ def collective(interp: Interpreter, name: str, args: tuple[Value, ...], node: as
     def apply(value: Value) -> Value:
         value = calls.as_tensor(interp, value, node, f"it is passed to `{name}`")
         tensor = value if isinstance(value, Tensor) else Tensor(State.UNKNOWN)
+        interp.reduced.add(tensor.tag)
         if name in _GATHER:
-            return Tensor(State.FULL, width=tensor.width, why=interp.step(node, f"`{name}` makes it full"))
+            return Tensor(State.FULL, width=tensor.width, why=interp.step(node, f"`{name}` makes it full"), role="gathered")
         if name in _REDUCE_OPS:
             return Tensor(State.FULL, width=tensor.width, why=interp.step(node, f"`{name}` makes it full"), role="row")
         if name in _SCATTER:
@@ -450,5 +465,3 @@ def collective(interp: Interpreter, name: str, args: tuple[Value, ...], node: as
 
     return interp.lift(apply, args[0]) if args else UNKNOWN
 
-
-__all__ = ["Obj", "ShardedEscape", "collective", "function"]
