@@ -90,6 +90,10 @@ class FileSet:
             self._loaded[path] = file
         return self._loaded[path]
 
+    def source(self, shown: str) -> SourceFile | None:
+        """The file that messages name so, if it was read and parsed."""
+        return self._loaded.get(Path(os.path.abspath(shown)))
+
     def exists(self, path: Path) -> bool:
         """Whether a file or folder is there, from listings of folders that are read once."""
         return self._folders.has(str(path))

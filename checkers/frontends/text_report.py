@@ -20,21 +20,20 @@ MAX_SKIPPED = 20
 def render(result: Result, files: FileSet, *, strict: bool, statistics: bool) -> None:
     """Print the report on standard output."""
     console = Console(highlight=False, soft_wrap=True, emoji=False, markup=False)
-    sources = {file.display: file for file in files.files}
-    _print_findings(console, result.findings, sources)
+    _print_findings(console, result.findings, files)
     if strict and result.undecided:
         console.print(Text("Could not be decided:\n", style="bold"))
-        _print_findings(console, result.undecided, sources)
+        _print_findings(console, result.undecided, files)
     if statistics:
         _print_statistics(console, result)
     _print_summary(console, result, strict)
 
 
-def _print_findings(console: Console, findings: list[Finding], sources: dict[str, SourceFile]) -> None:
+def _print_findings(console: Console, findings: list[Finding], files: FileSet) -> None:
     for path, group in groupby(findings, key=lambda finding: finding.place.path):
         console.print(Text(path, style="bold underline"))
         for finding in group:
-            for line in _finding(finding, sources.get(path)):
+            for line in _finding(finding, files.source(path)):
                 console.print(line)
             console.print()
 
@@ -130,7 +129,7 @@ def _print_summary(console: Console, result: Result, strict: bool) -> None:
             f"`onescience-check explain {findings[0].symbol}` says why, with a bad and a good example."
         )
     if result.skipped:
-        console.print(f"{_count(len(result.skipped), 'file')} not analysed:")
+        console.print(f"{_count(len(result.skipped), 'file')} not analysed, or only in part:")
         for skip in result.skipped[:MAX_SKIPPED]:
             console.print(f"  {skip.path}: {skip.reason}")
         if len(result.skipped) > MAX_SKIPPED:

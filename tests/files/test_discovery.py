@@ -73,6 +73,7 @@ def test_a_part_of_a_project_is_understood_through_those_who_use_it(tree: Path) 
     ]
     assert not found.skipped
     assert found.load(tree / "src/pkg/plain.py").text.startswith("from pkg")
+    assert found.source("src/pkg/plain.py") is found.load(tree / "src/pkg/plain.py")
     assert found.load(tree / "src/pkg/absent.py") is None
     assert found.exists(tree / "src/pkg")
     assert not found.exists(tree / "src/Pkg")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,18 @@ MLP = "src/onescience/modules/mlp/zephyrdistributedmlp.py"
 COMMAND = "from onescience_check.checkers.frontends.cli import main; main()"
 FUSER = "src/onescience/modules/fuser/zephyrdistributedfuser.py"
 Where = tuple[str, int, int, str]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def torch_is_empty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Pylint reads whatever torch is installed, for seconds a run; the rules need none of it."""
+    folder = tmp_path_factory.mktemp("stubs")
+    (folder / "torch/nn").mkdir(parents=True)
+    for package in ("torch", "torch/nn"):
+        (folder / package / "__init__.py").write_text("")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(folder), prepend=os.pathsep)
+        yield
 
 
 @pytest.fixture

@@ -103,7 +103,7 @@ def test_silence_is_not_proof(files: FileSet, capsys: pytest.CaptureFixture[str]
     assert "No findings.\n" in text
     assert "cannot be told" not in text
     assert "1 could not be (--strict lists them)" in text
-    assert "1 file not analysed:\n  bad.py: syntax error at line 3: x\n" in text
+    assert "1 file not analysed, or only in part:\n  bad.py: syntax error at line 3: x\n" in text
     assert "Could not be decided:" in shown(capsys, files, clean, strict=True)
     clean.summary = Summary(files=7)
     assert "7 Python files, no parallel layer seen: there was nothing to decide." in shown(
