@@ -12,7 +12,7 @@ from pathlib import Path
 from ..finding import Skipped
 from ..settings import Settings
 from .context import users
-from .prefilter import is_relevant
+from .prefilter import is_relevant, speaks_of_ranks
 from .roots import Folders, import_roots, project_root
 from .source import SourceFile, Unusable, decode, parse, read_bytes
 from .walk import Rules, is_ignored, outer_rules, patterns, walk
@@ -142,6 +142,8 @@ class FileSet:
                         others[path] = data
         inside = [path for path in self.targets if path.is_relative_to(project)]
         for path in users(inside, others, project):
+            if not speaks_of_ranks(others[path]):
+                continue  # it may link a target to one that does, and is loaded then
             try:
                 self._loaded[path] = file = parse(path, display(path), others[path])
                 self.files.append(file)
