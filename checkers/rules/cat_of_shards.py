@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ..finding import Finding
 from ..rule import Rule, Symptom
 from ..tpstate.events import ParallelCall
-from ..tpstate.inputs import is_built_by, provider
+from ..tpstate.inputs import is_built_by
 from ..tpstate.layers import label
 from ..tpstate.providers import MEGATRON, ROW
 from ..tpstate.values import Tensor
@@ -92,5 +92,5 @@ def _is_joined(event: ParallelCall) -> bool:
     return (
         isinstance(event.given, Tensor)
         and event.given.role == "cat of shards"
-        and provider(event).family == MEGATRON
+        and event.row.family == MEGATRON
     )

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from ..finding import Finding
 from ..rule import Rule, Symptom
 from ..tpstate.events import ParallelCall
-from ..tpstate.inputs import provider
 from ..tpstate.layers import label, size
 from ..tpstate.symbols import Poly
 from ..tpstate.values import Tensor
@@ -76,7 +75,7 @@ class ParallelLinearWidthMismatch(Rule):
                 continue
             given = event.given
             assert isinstance(given, Tensor)
-            takes = size(event.layer, provider(event), 0)
+            takes = size(event.layer, event.row, 0)
             yield self.finding(
                 site_place(event.site),
                 object=owner_name(event),
@@ -92,7 +91,7 @@ class ParallelLinearWidthMismatch(Rule):
 
 def _differs(event: ParallelCall) -> bool:
     given = event.given
-    takes = size(event.layer, provider(event), 0)
+    takes = size(event.layer, event.row, 0)
     if not isinstance(given, Tensor) or given.width is None or takes is None or given.why is None:
         return False
     return cannot_be_equal(given.width, takes)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from .analysis import Analysis
 from .events import Built, ParallelCall
-from .inputs import Verdict, judge, provider
+from .inputs import Verdict, judge
 from .providers import EMBEDDING, PLAIN, REPLICATED, ROW
 from .values import Const, State, Tensor
 
@@ -31,13 +31,13 @@ def count_layers(analysis: Analysis, paths: set[str]) -> Census:
             row = event.obj.attrs.get("__provider__")
             if isinstance(row, Const) and row.value.kind != PLAIN:
                 layers.add(event.site.key)
-        elif isinstance(event, ParallelCall) and provider(event).kind not in (EMBEDDING, REPLICATED, PLAIN):
+        elif isinstance(event, ParallelCall) and event.row.kind not in (EMBEDDING, REPLICATED, PLAIN):
             inputs[event.site.key] = inputs.get(event.site.key, False) or _is_decided(event)
     decided = sum(inputs.values())
     return Census(len(layers), decided, len(inputs) - decided)
 
 
 def _is_decided(event: ParallelCall) -> bool:
-    if provider(event).kind == ROW:
+    if event.row.kind == ROW:
         return judge(event) is not Verdict.UNKNOWN
     return isinstance(event.given, Tensor) and event.given.state is not State.UNKNOWN

@@ -6,6 +6,7 @@ import ast
 from dataclasses import dataclass, field
 
 from ..facts.module import ClassFacts, ModuleFacts
+from .providers import Provider
 from .symbols import Poly
 from .values import Obj, Pair, Tensor, Value
 
@@ -46,6 +47,7 @@ class ParallelCall(Event):
     """A parallel layer was called with `given`."""
 
     layer: Obj = field(kw_only=True)
+    row: Provider = field(kw_only=True)
     given: Value = field(kw_only=True)
     result: Value = field(kw_only=True)
 

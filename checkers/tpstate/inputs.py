@@ -19,13 +19,6 @@ class Verdict(enum.Enum):
     UNKNOWN = "cannot tell"
 
 
-def provider(event: ParallelCall) -> Provider:
-    """The contract of the layer that was called."""
-    row = event.layer.attrs["__provider__"]
-    assert isinstance(row, Const)
-    return row.value  # type: ignore[no-any-return]
-
-
 def layer_row(layer: Obj) -> Provider | None:
     """The contract of an object, None when it is no parallel layer."""
     row = layer.attrs.get("__provider__")
@@ -34,7 +27,7 @@ def layer_row(layer: Obj) -> Provider | None:
 
 def believes_split(event: ParallelCall) -> bool | None:
     """Whether a row-parallel layer takes its input as already split; None when that cannot be told."""
-    row, given = provider(event), event.layer.args.get("input_is_parallel")
+    row, given = event.row, event.layer.args.get("input_is_parallel")
     if given is None:
         has_none = "input_is_parallel" in row.required
         return None if has_none else True if row.parallel is None else row.parallel
@@ -43,7 +36,7 @@ def believes_split(event: ParallelCall) -> bool | None:
 
 def is_built_by(event: ParallelCall, *kinds: str) -> bool:
     """Whether the layer that was called is of one of these kinds."""
-    return provider(event).kind in kinds
+    return event.row.kind in kinds
 
 
 def judge(event: ParallelCall) -> Verdict:

@@ -117,7 +117,7 @@ def call_parallel(
     learn_width(interp, given, size(obj, row, 0))
     output = _output(interp, obj, row, given, kwargs, node)
     result = _packed(interp, obj, row, output, node)
-    interp.emit(ParallelCall, node, layer=obj, given=given, result=result)
+    interp.emit(ParallelCall, node, layer=obj, row=row, given=given, result=result)
     return result
 
 
