@@ -14,7 +14,7 @@ import pytest
 
 from onescience_check.checkers import rules, selection
 from onescience_check.checkers.files.discovery import FileSet
-from onescience_check.checkers.finding import Finding, Place, Result, Summary
+from onescience_check.checkers.finding import Finding, Place, Result, Skipped, Summary
 from onescience_check.checkers.frontends.cli import main
 from onescience_check.checkers.rule import Rule, Symptom
 from onescience_check.checkers.settings import Settings
@@ -57,6 +57,8 @@ def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
             for rule in selection.selected_rules(settings)
             if f"# {rule.code}" in file.text
         ]
+        if "odd" in {path.stem for path in files.targets}:
+            files.skipped.append(Skipped("odd.py", "internal error in class Odd: KeyError: 1"))
         undecided = [finding for finding in found if "# undecided" in Path(finding.place.path).read_text()]
         found = [finding for finding in found if finding not in undecided]
         return Result(found, undecided, files.skipped, Summary(files.seen))
@@ -129,6 +131,14 @@ def test_what_cannot_be_done_is_said_and_gives_2(
     code, _, error = command(*arguments)
     assert code == 2
     assert said in error
+
+
+def test_a_fault_of_ours_in_one_class_leaves_the_rest(command: Run, tmp_path: Path) -> None:
+    (tmp_path / "odd.py").write_text(LAYER + "# E7101\n")
+    code, output, error = command()
+    assert code == 2
+    assert "E7101" in output
+    assert "odd.py: internal error in class Odd: KeyError: 1; the rest was checked; please report it" in error
 
 
 def test_the_rest_is_checked_when_one_path_is_missing(command: Run, tmp_path: Path) -> None:
