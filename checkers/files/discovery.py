@@ -66,7 +66,8 @@ class FileSet:
             elif path not in named:
                 found.unusable.append(Skipped(display(path), _why_no_file(path)))
         found.seen = len(found.targets)
-        projects = sorted({project_root(path, found._folders) for path in given if path.exists()})
+        around = {project_root(path, found._folders) for path in given if path.exists()}
+        projects = sorted(project for project in around if project is not None)
         with _no_collection():
             for path in found.targets:
                 found._read(path, is_named=path in named)

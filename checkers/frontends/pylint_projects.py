@@ -77,7 +77,7 @@ class Projects:
         if not module.file or module.file == "<?>":
             return []
         path = Path(module.file).absolute()
-        root = project_root(path, self._folders)
+        root = project_root(path, self._folders) or path  # without a project around it, a file stands alone
         if root in self._failed:
             return []
         try:

@@ -77,7 +77,9 @@ def _frame(place: Place, source: SourceFile, colour: str) -> list[Text]:
     end = place.end_column if place.end_line == place.line else len(text)
     start = cell_len(_shown(text[: place.column]))
     width = max(1, cell_len(_shown(text[place.column : end])))
-    lines.append(Text("          | " + " " * start, style="dim").append("^" * width, style=colour))
+    lines.append(
+        Text("          | " + " " * start, style="dim").append("^" * width, style=f"not dim {colour}")
+    )
     return lines
 
 
