@@ -34,6 +34,9 @@ _WORDS = re.compile(
 )
 
 
+FUEL, GUIDE_FUEL = 12_000, 60_000
+"""Steps for one class. The guide's stages hold whole models; elsewhere each layer is run on its own as well."""
+
 PLAIN_FUEL = 4_000
 """Steps for the methods of a class that holds no parallel layer: enough for its wiring."""
 
@@ -71,7 +74,7 @@ class Analysis:
 
     def __init__(self, project: Project) -> None:
         self.project = project
-        self.interpreter = Interpreter(project)
+        self.interpreter = Interpreter(project, GUIDE_FUEL if project.follows_guide else FUEL)
         self.objects: dict[int, tuple[ClassFacts, Obj]] = {}
         self._done = False
 

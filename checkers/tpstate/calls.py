@@ -36,6 +36,10 @@ from .values import (
 )
 
 Kwargs = dict[str, Value]
+
+PLATFORM_OPS = frozenset({"CustomOp", "MultiPlatformOp", "PluggableLayer", "TensorSchema"})
+"""vLLM's and SGLang's bases that pick a kernel, or check shapes, when the job runs: `forward_native` is what they compute."""
+
 OPEN = "**"
 """Key under which the unknown rest of `**kwargs` travels."""
 
@@ -125,6 +129,8 @@ def run_function(interp: Interpreter, func: Func, args: tuple[Value, ...], kwarg
     """Run a function of the tree on abstract arguments."""
     if interp.depth >= MAX_DEPTH or _times_running(interp, func.node) >= MAX_SAME_FUNCTION:
         return UNKNOWN
+    if func.owner is not None and func.owner.name in PLATFORM_OPS:
+        return NONE
     special = builtin_calls.special_function(interp, func, args, kwargs, node)
     if special is not None:
         return special
@@ -350,6 +356,8 @@ def _forward(interp: Interpreter, obj: Obj, facts: ClassFacts) -> tuple[ClassFac
         if provider_for(interp.project, entry) is not None:
             return None
         if isinstance(entry, ClassFacts):
+            if entry.name in PLATFORM_OPS:
+                return interp.project.method(facts, "forward_native")
             for name in ("forward", "__call__"):
                 if name in entry.methods:
                     return entry, entry.methods[name]

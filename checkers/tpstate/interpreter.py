@@ -52,7 +52,7 @@ Journal = dict[tuple[int, Any], tuple[dict[Any, Value], Any, Value | None]]
 class Interpreter:
     """Shared state of one analysis; the work is done by the functions of the sibling modules."""
 
-    def __init__(self, project: Project, fuel: int = 60_000) -> None:
+    def __init__(self, project: Project, fuel: int) -> None:
         self.project = project
         self.log = Log()
         self.fuel_per_root = fuel
