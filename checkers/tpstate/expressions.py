@@ -128,8 +128,9 @@ def _is_written(tree: ast.Module, name: str) -> bool:
 
 def external(dotted: str) -> Value:
     """A name of a library: a class when it looks like one, else a function or constant."""
-    last = dotted.rsplit(".", 1)[-1]
-    if last[:1].isupper() and not last.isupper():
+    owner, _, last = dotted.rpartition(".")
+    is_constant = last.isupper() and owner != "torch.nn"  # nn.GELU and nn.ELU are classes
+    if last[:1].isupper() and not is_constant:
         return Cls(dotted)
     return Known(dotted)
 
