@@ -37,6 +37,11 @@ def evaluate(interp: Interpreter, frame: Frame, node: ast.expr) -> Value:
     interp.fuel -= 1
     if interp.fuel < 0:
         raise OutOfFuel
+    if type(node) is ast.Name:
+        value = frame.vars.get(node.id) or lookup(interp, frame, node.id)
+        if type(value) is Tensor and value.role == "gathered":
+            interp.note_use(value.tag, node)
+        return interp.settle(value) if type(value) is Choice else value
     handler = _HANDLERS.get(type(node))
     if handler is None:
         return UNKNOWN
@@ -46,13 +51,6 @@ def evaluate(interp: Interpreter, frame: Frame, node: ast.expr) -> Value:
 
 def _constant(interp: Interpreter, frame: Frame, node: ast.Constant) -> Value:
     return Const(node.value)
-
-
-def _name(interp: Interpreter, frame: Frame, node: ast.Name) -> Value:
-    value = lookup(interp, frame, node.id)
-    if type(value) is Tensor and value.role == "gathered":
-        interp.note_use(value.tag, node)
-    return value
 
 
 def lookup(interp: Interpreter, frame: Frame, name: str) -> Value:
@@ -134,8 +132,9 @@ def _is_written(tree: ast.Module, name: str) -> bool:
 
 def external(dotted: str) -> Value:
     """A name of a library: a class when it looks like one, else a function or constant."""
-    last = dotted.rsplit(".", 1)[-1]
-    if last[:1].isupper() and (not last.isupper() or dotted.startswith("torch.nn.")):  # nn.GELU is a class
+    owner, _, last = dotted.rpartition(".")
+    is_constant = last.isupper() and owner != "torch.nn"  # nn.GELU and nn.ELU are classes
+    if last[:1].isupper() and not is_constant:
         return Cls(dotted)
     return Known(dotted)
 
@@ -407,7 +406,6 @@ def assign(interp: Interpreter, frame: Frame, target: ast.expr, value: Value) ->
 
 _HANDLERS: dict[type, Callable[..., Value]] = {
     ast.Constant: _constant,
-    ast.Name: _name,
     ast.Attribute: _attribute,
     ast.Call: _call,
     ast.Subscript: _subscript,
