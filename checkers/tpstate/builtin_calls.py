@@ -27,6 +27,7 @@ from .values import (
     Heap,
     Known,
     Mod,
+    NoEntry,
     Obj,
     ObjMethod,
     Pair,
@@ -341,6 +342,8 @@ def _dict_method(
                     rest = {entry: item for entry, item in content.entries.items() if entry != name_of}
                     interp.write(owner.attrs, "content", Table(rest, content.rest, content.name))  # type: ignore[arg-type]
                 return value
+            if content.rest is None and name == "get" and len(args) == 1 and content.name and isinstance(name_of, str):
+                return NoEntry(None, name_of, content)
             return default if content.rest is None else UNKNOWN
         return UNKNOWN
     if name == "items":

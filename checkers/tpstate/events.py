@@ -11,10 +11,11 @@ from .values import Obj, Pair, Tensor, Value
 
 @dataclass(frozen=True)
 class Site:
-    """A node of one file."""
+    """A node of one file, and the function that runs it (None at module level)."""
 
     module: ModuleFacts
     node: ast.expr | ast.stmt
+    function: ast.AST | None = None
 
     @property
     def key(self) -> tuple[str, int, int]:
@@ -163,6 +164,10 @@ class NoneUsed(Event):
 
     forward: str = field(kw_only=True)
     how: str = field(kw_only=True)
+
+
+FAILURES: tuple[type[Event], ...] = (Rejected, UnknownKey, EntryCalled, Checkpointed, NoneUsed)
+"""What raises when it runs: not logged inside a `try` whose handler goes on."""
 
 
 @dataclass
