@@ -151,11 +151,9 @@ class EntryCalled(Event):
 
 @dataclass
 class Checkpointed(Event):
-    """An activation-checkpoint call; `bad` names an argument that is no tensor."""
+    """A call of Megatron's activation checkpoint; `bad` names an argument that is no tensor."""
 
-    style: str = field(kw_only=True)
     bad: str = field(kw_only=True)
-    target: str = field(kw_only=True, default="")
 
 
 @dataclass
