@@ -90,20 +90,23 @@ def _problem(event: Built) -> tuple[str, str] | None:
     row = provider_of(event)
     if row is None:
         return None
-    if row.keyword_only and event.positional > len(row.positional) and "*" not in event.keywords:
-        count, most = event.positional, len(row.positional)
-        return f"with {count} arguments by position, of which only {most} may be", _by_keyword(row)
+    problems, hints = [], []
+    surplus = row.keyword_only and event.positional > len(row.positional) and "*" not in event.keywords
+    if surplus:
+        problems.append(f"with {event.positional} arguments by position, of which only {len(row.positional)} may be")
+        hints.append(_by_keyword(row))
     known = accepts(row)
     unknown = [name for name in event.keywords if known is not None and name not in known and name not in ("**", "*")]
     if unknown:
-        return f"with `{unknown[0]}`, which it does not take", f"It takes: {', '.join(sorted(known or ()))}."
-    if event.open_keywords:
-        return None
-    missing = [name for name in row.required if name not in event.obj.args]
-    if not missing or missing == ["config"]:
-        return None
-    names = ", ".join(f"`{name}`" for name in missing)
-    return f"without {names}", f"Pass {', '.join(f'`{name}={_value(name)}`' for name in missing)}."
+        problems.append(f"with `{unknown[0]}`, which it does not take")
+        hints.append(f"It takes: {', '.join(sorted(known or ()))}.")
+    missing = [] if event.open_keywords else [name for name in row.required if name not in event.obj.args]
+    if surplus or missing == ["config"]:
+        missing = [name for name in missing if name != "config"]
+    if missing:
+        problems.append(f"without {', '.join(f'`{name}`' for name in missing)}")
+        hints.append(f"Pass {', '.join(f'`{name}={_value(name)}`' for name in missing)}.")
+    return (" and ".join(problems), " ".join(hints)) if problems else None
 
 
 def _by_keyword(row: Provider) -> str:

@@ -164,7 +164,14 @@ class NoneUsed(Event):
     how: str = field(kw_only=True)
 
 
-FAILURES: tuple[type[Event], ...] = (Rejected, UnknownKey, EntryCalled, Checkpointed, NoneUsed)
+@dataclass
+class TensorKeyed(Event):
+    """A tensor was read like the dict or object that carries it: `x["mask"]`, `x.x`."""
+
+    text: str = field(kw_only=True)
+
+
+FAILURES: tuple[type[Event], ...] = (TensorKeyed, Rejected, UnknownKey, EntryCalled, Checkpointed, NoneUsed)
 """What raises when it runs: not logged inside a `try` whose handler goes on."""
 
 

@@ -114,6 +114,7 @@ def call_parallel(
         reduced = flag(interp, obj, "reduce_scatter_embeddings", False)
         why = interp.step(node, f"`{label(obj)}` is an embedding: it returns every channel")
         return Tensor(State.FULL if reduced is False else State.UNKNOWN, width=size(obj, row, 1), why=why)
+    obj.attrs.setdefault("__provider__", Const(row))
     output = _output(interp, obj, row, given, kwargs, node)
     result = _packed(interp, obj, row, output, node)
     interp.emit(ParallelCall, node, layer=obj, given=given, result=result)
