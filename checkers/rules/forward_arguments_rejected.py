@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..finding import Evidence, Finding
+from ..project.dict_interface import dict_forward_of
 from ..rule import Rule, Symptom
 from ..tpstate.callers import by_written_call, callee_text, parameters, signature_is_known, through_super
 from ..tpstate.events import Rejected
@@ -40,8 +41,8 @@ class ForwardArgumentsRejected(Rule):
 
 
     class Block(nn.Module):
-        def forward(self, obj):
-            return obj["x"]
+        def forward(self, x):
+            return 2 * x
 
 
     _BLOCK_REGISTRY = {"Block": Block}
@@ -60,8 +61,8 @@ class ForwardArgumentsRejected(Rule):
 
 
     class Block(nn.Module):
-        def forward(self, obj):
-            return obj["x"]
+        def forward(self, x):
+            return 2 * x
 
 
     _BLOCK_REGISTRY = {"Block": Block}
@@ -73,7 +74,7 @@ class ForwardArgumentsRejected(Rule):
             self.block = _BLOCK_REGISTRY["Block"]()
 
         def forward(self, x, mask):
-            return self.block({"x": x, "mask": mask})
+            return self.block(x) * mask
     """
 
     def check(self, analysis: Analysis) -> Iterator[Finding]:
@@ -83,6 +84,8 @@ class ForwardArgumentsRejected(Rule):
                 continue
             if not signature_is_known(analysis.project, cls, "forward"):
                 continue
+            if "positional" in event.problem and dict_forward_of(analysis.project, cls) is not None:
+                continue  # said by submodule-not-given-dict
             method = cls.methods["forward"]
             yield self.finding(
                 site_place(site),

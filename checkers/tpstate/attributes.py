@@ -65,8 +65,10 @@ def read(interp: Interpreter, frame: Frame, owner: Value, attr: str, node: ast.e
     if isinstance(owner, Obj):
         return _of_object(interp, frame, owner, attr, node)
     if isinstance(owner, Tensor):
-        if attr in ("x", "mask") and owner.tag != "argument":
-            interp.emit(TensorKeyed, node, text=f".{attr}")
+        if attr == "x":
+            if owner.tag == "argument":
+                return Tensor(State.UNKNOWN, role="x")
+            interp.emit(TensorKeyed, node, text=".x")
         return tensors.attribute(interp, owner, attr, node)
     if isinstance(owner, Mod):
         return _of_module(interp, frame, owner, attr)
@@ -301,7 +303,9 @@ def _item_of(interp: Interpreter, value: Value, index: int, count: int, node: as
 def item(interp: Interpreter, owner: Value, index: Value, node: ast.Subscript) -> Value:
     """`owner[index]`"""
     if isinstance(owner, Tensor):
-        if isinstance(index, Const) and isinstance(index.value, str) and owner.tag != "argument":
+        if isinstance(index, Const) and isinstance(index.value, str):
+            if owner.tag == "argument":
+                return Tensor(State.UNKNOWN, role="x") if index.value == "x" else UNKNOWN
             interp.emit(TensorKeyed, node, text=f"[{index.value!r}]")
         return tensors.indexed(interp, owner, index, node)
     if isinstance(owner, Pair):
