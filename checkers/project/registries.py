@@ -33,6 +33,11 @@ class Registry:
     node: ast.Dict
     entries: tuple[Entry, ...]
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether the table is all there is: no `**` in it, and no key that is computed."""
+        return len(self.entries) == len(self.node.keys)
+
 
 def registries(project: Project) -> list[Registry]:
     """Every registry of the tree, in file order; read once."""
@@ -122,3 +127,17 @@ def is_extended(project: Project, name: str) -> bool:
     """Whether any file adds entries to a registry after it is written down."""
     grows = re.compile(rf"\b{re.escape(name)}(\s*\[[^\]\n]+\]\s*=[^=]|\.(update|setdefault|__setitem__)\b|\s*\|=)")
     return any(name in module.text and grows.search(module.text) for module in project.modules)
+
+
+def wrappers(project: Project) -> list[ClassFacts]:
+    """Classes that build what a registry names by a style: `One…(style=…, **kwargs)`, known by what they do."""
+    found = []
+    for registry in registries(project):
+        for cls in registry.module.classes.values():
+            method = cls.methods.get("__init__")
+            if method is None or method.args.kwarg is None:
+                continue
+            names = {node.id for node in ast.walk(method) if isinstance(node, ast.Name)}
+            if registry.name in names:
+                found.append(cls)
+    return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -88,7 +89,7 @@ class ParallelLayerArgumentMissing(Rule):
 def _problem(event: Built) -> tuple[str, str] | None:
     """What does not fit, and what to type."""
     row = provider_of(event)
-    if row is None:
+    if row is None or not isinstance(event.site.node, ast.Call):
         return None
     problems, hints = [], []
     surplus = row.keyword_only and event.positional > len(row.positional) and "*" not in event.keywords
