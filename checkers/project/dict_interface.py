@@ -49,7 +49,11 @@ class DictForward:
 
     def is_key(self, node: ast.AST, key: str) -> bool:
         """`obj["key"]`"""
-        return isinstance(node, ast.Subscript) and self.is_obj(node.value) and getattr(node.slice, "value", None) == key
+        return (
+            isinstance(node, ast.Subscript)
+            and self.is_obj(node.value)
+            and getattr(node.slice, "value", None) == key
+        )
 
     def is_obj(self, node: ast.AST) -> bool:
         return isinstance(node, ast.Name) and node.id == self.name
@@ -100,7 +104,12 @@ def unsafe_mask_reads(forward: DictForward) -> Iterator[ast.expr]:
             continue
         if forward.is_key(node, "mask") and not asks and not _stored_before(forward, node):
             yield node
-        elif isinstance(node, ast.Attribute) and node.attr == "mask" and forward.is_obj(node.value) and not asks_object:
+        elif (
+            isinstance(node, ast.Attribute)
+            and node.attr == "mask"
+            and forward.is_obj(node.value)
+            and not asks_object
+        ):
             yield node
 
 
@@ -126,7 +135,12 @@ def object_branch_keeps_object(forward: DictForward) -> ast.stmt | None:
     branches = forward.branches
     if branches is None or not branches[1]:
         return None
-    assigned = [node for part in branches[1] for node in ast.walk(part) if isinstance(node, ast.Name) and forward.is_obj(node)]
+    assigned = [
+        node
+        for part in branches[1]
+        for node in ast.walk(part)
+        if isinstance(node, ast.Name) and forward.is_obj(node)
+    ]
     if any(isinstance(node.ctx, ast.Store) for node in assigned):
         return None
     last = max(part.end_lineno or 0 for part in (*branches[0], *branches[1]))
@@ -151,7 +165,11 @@ def stale_block_calls(forward: DictForward) -> Iterator[ast.Call]:
         if stored:
             continue
         for node in inner:
-            called = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == loop.target.id
+            called = (
+                isinstance(node, ast.Call)
+                and isinstance(node.func, ast.Name)
+                and node.func.id == loop.target.id
+            )
             if called and any(forward.is_obj(arg) for arg in node.args):  # type: ignore[attr-defined]
                 yield node  # type: ignore[misc]
                 break

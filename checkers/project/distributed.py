@@ -31,7 +31,9 @@ def distributed_classes(project: Project) -> list[ClassFacts]:
         memo = project.__dict__["_distributed"] = [
             cls
             for cls in project.classes()
-            if is_named_distributed(cls) and not is_vendored(project, cls.module) and project.is_module_class(cls)
+            if is_named_distributed(cls)
+            and not is_vendored(project, cls.module)
+            and project.is_module_class(cls)
         ]
     return memo
 
@@ -72,7 +74,9 @@ def original_path(path: Path) -> Path | None:
 def used_names(function: ast.FunctionDef) -> set[str]:
     """The names a function reads; all of them where it takes its variables at once (`locals()`)."""
     return {
-        node.id for node in ast.walk(function) if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Store)
+        node.id
+        for node in ast.walk(function)
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Store)
     }
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -36,6 +35,14 @@ class Cycle:
         )
 
 
+@dataclass(frozen=True)
+class Read:
+    """The modules that were read, and the last parts of their names."""
+
+    ids: frozenset[int]
+    stems: frozenset[str]
+
+
 def _is_unbound(closing: Edge, after: Edge) -> bool:
     """Whether a name that closes the cycle is not bound yet when its module stands at the import `after`."""
     line = after.statement.lineno
@@ -53,7 +60,9 @@ def _line(value: object) -> int:
 
 def is_distributed_module(project: Project, module: ModuleFacts) -> bool:
     """A file of the authors' own that defines a distributed class, or is named so."""
-    named = "distributed" in module.path.stem or any(is_named_distributed(cls) for cls in module.classes.values())
+    named = "distributed" in module.path.stem or any(
+        is_named_distributed(cls) for cls in module.classes.values()
+    )
     return named and not is_vendored(project, module)
 
 
@@ -67,33 +76,37 @@ def distributed_cycles(project: Project) -> list[Cycle]:
 
 def _edges_from(project: Project, starts: list[ModuleFacts]) -> dict[ModuleFacts, list[Edge]]:
     """The edges of every module that loading a distributed one leads to, among the files already read."""
-    by_name: dict[str, list[ModuleFacts]] = defaultdict(list)
-    for module in project.modules:
-        by_name[module.name].append(module)
+    read = Read(
+        frozenset(id(module) for module in project.modules),
+        frozenset(m.path.parent.name if m.is_package else m.path.stem for m in project.modules),
+    )
     found: dict[ModuleFacts, list[Edge]] = {}
     waiting = list(starts)
     while waiting:
         module = waiting.pop()
         if module not in found:
-            found[module] = [edge for fact in module.edges if fact.kind == "module" for edge in _resolve(project, by_name, module, fact)]
+            found[module] = [
+                edge
+                for fact in module.edges
+                if fact.kind == "module"
+                for edge in _resolve(project, read, module, fact)
+            ]
             waiting += [edge.target for edge in found[module]]
     return found
 
 
-def _resolve(
-    project: Project, by_name: dict[str, list[ModuleFacts]], module: ModuleFacts, fact: ImportEdge
-) -> Iterator[Edge]:
+def _resolve(project: Project, read: Read, module: ModuleFacts, fact: ImportEdge) -> Iterator[Edge]:
     dotted = module.absolute(fact.module)
     if isinstance(fact.node, ast.Import):
-        for target in _named(by_name, module, dotted):
+        for target in _named(project, read, module, dotted):
             yield Edge(module, target, fact.node, ())
         return
     for name in fact.names:
-        inner = list(_named(by_name, module, f"{dotted}.{name}"))
+        inner = list(_named(project, read, module, f"{dotted}.{name}"))
         if inner:
             yield from (Edge(module, target, fact.node, ()) for target in inner)
         else:
-            for target in _named(by_name, module, dotted):
+            for target in _named(project, read, module, dotted):
                 if not _has_submodule(project, target, name):
                     yield Edge(module, target, fact.node, (name,))
 
@@ -104,15 +117,12 @@ def _has_submodule(project: Project, package: ModuleFacts, name: str) -> bool:
     return package.is_package and any(project.files.exists(folder / part) for part in (f"{name}.py", name))
 
 
-def _named(by_name: dict[str, list[ModuleFacts]], near: ModuleFacts, dotted: str) -> Iterator[ModuleFacts]:
-    """The module of a name; of several roots, the one that shares most of the path."""
-    options = by_name.get(dotted)
-    if options:
-        yield max(options, key=lambda module: _shared(module.path.parts, near.path.parts))
-
-
-def _shared(left: tuple[str, ...], right: tuple[str, ...]) -> int:
-    return next((i for i, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), min(len(left), len(right)))
+def _named(project: Project, read: Read, near: ModuleFacts, dotted: str) -> Iterator[ModuleFacts]:
+    """The module of a name, where its file was read: nothing is loaded from disk for it."""
+    if dotted.rpartition(".")[2] in read.stems:
+        found = project.find_module(dotted, near)
+        if isinstance(found, ModuleFacts) and id(found) in read.ids:
+            yield found
 
 
 def _knotted(starts: list[ModuleFacts], ahead: dict[ModuleFacts, list[Edge]]) -> list[ModuleFacts]:

@@ -67,7 +67,11 @@ def _entries(project: Project, module: ModuleFacts, table: ast.Dict) -> Iterator
 
 def _target(project: Project, module: ModuleFacts, value: ast.expr) -> tuple[ClassFacts | None, str]:
     if isinstance(value, ast.Tuple | ast.List):
-        parts = [part.value for part in value.elts if isinstance(part, ast.Constant) and isinstance(part.value, str)]
+        parts = [
+            part.value
+            for part in value.elts
+            if isinstance(part, ast.Constant) and isinstance(part.value, str)
+        ]
         if len(parts) == 2 and len(value.elts) == 2:
             return _named(project, module, parts[0], parts[1])
         return None, ""
@@ -95,7 +99,9 @@ def _named(project: Project, module: ModuleFacts, dotted: str, name: str) -> tup
     ref = project.attribute(home, name, module)
     if isinstance(ref, ClassFacts):
         return ref, ""
-    return None, "" if ref is not None or _binds(project, home, name) else f"module `{dotted}` does not define `{name}`"
+    return None, "" if ref is not None or _binds(
+        project, home, name
+    ) else f"module `{dotted}` does not define `{name}`"
 
 
 def _absent(project: Project, module: ModuleFacts, dotted: str) -> str:
@@ -103,7 +109,12 @@ def _absent(project: Project, module: ModuleFacts, dotted: str) -> str:
     package = module.absolute(dotted).rpartition(".")[0]
     home = project.find_module(package, module) if package else None
     own = home is not None and module.name.split(".")[0] == package.split(".")[0]
-    if not own or isinstance(home, ModuleFacts) and not home.is_package or not dotted.replace(".", "").isidentifier():
+    if (
+        not own
+        or isinstance(home, ModuleFacts)
+        and not home.is_package
+        or not dotted.replace(".", "").isidentifier()
+    ):
         return ""
     return f"there is no module `{dotted}`" if _unreadable(project, module, dotted) is None else ""
 
@@ -125,7 +136,9 @@ def _binds(project: Project, module: ModuleFacts, name: str) -> bool:
 
 def is_extended(project: Project, name: str) -> bool:
     """Whether any file adds entries to a registry after it is written down."""
-    grows = re.compile(rf"\b{re.escape(name)}(\s*\[[^\]\n]+\]\s*=[^=]|\.(update|setdefault|__setitem__)\b|\s*\|=)")
+    grows = re.compile(
+        rf"\b{re.escape(name)}(\s*\[[^\]\n]+\]\s*=[^=]|\.(update|setdefault|__setitem__)\b|\s*\|=)"
+    )
     return any(name in module.text and grows.search(module.text) for module in project.modules)
 
 

@@ -26,7 +26,9 @@ class CheckpointOfNonTensor(Rule):
     )
     symptom = Symptom.CRASH
     runtime = "TypeError: save_for_backward can only save variables, but argument 0 is of type dict"
-    limits = "Silent where the arguments cannot be told. torch.utils.checkpoint takes anything and is not meant."
+    limits = (
+        "Silent where the arguments cannot be told. torch.utils.checkpoint takes anything and is not meant."
+    )
     guide = "1.4 and Principle 12: checkpoint and the dict interface"
     maturity = "stable"
 

@@ -22,7 +22,9 @@ class ConfigNoneDereferenced(Rule):
     """A distributed module gives its config the default None and reads attributes of it unchecked."""
 
     code, symbol = "W7312", "config-none-dereferenced"
-    message = "`%(name)s` of `%(cls)s` may be left out and is None then, but `%(read)s` is read without a check"
+    message = (
+        "`%(name)s` of `%(cls)s` may be left out and is None then, but `%(read)s` is read without a check"
+    )
     advice = 'Give `%(name)s` no default, or raise first: `if %(name)s is None: raise ValueError("%(cls)s needs %(name)s")`.'
     why = (
         "A default says that the argument may be left out. Where it may not, the error should name the module and the "
@@ -60,7 +62,9 @@ class ConfigNoneDereferenced(Rule):
     """
 
     def check(self, analysis: Analysis) -> Iterator[Finding]:
-        holders = {id(e.owner) for e in analysis.log.events if type(e) is Built and provider_of(e) is not None}
+        holders = {
+            id(e.owner) for e in analysis.log.events if type(e) is Built and provider_of(e) is not None
+        }
         for cls in analysis.project.classes():
             method = cls.methods.get("__init__")
             if method is None or id(cls) not in holders and not is_named_distributed(cls):
@@ -81,9 +85,13 @@ class ConfigNoneDereferenced(Rule):
 def _defaults_to_none(method: ast.FunctionDef, name: str) -> bool:
     spec = method.args
     positional = [*spec.posonlyargs, *spec.args]
-    pairs = [*zip(reversed(positional), reversed(spec.defaults), strict=False), *zip(spec.kwonlyargs, spec.kw_defaults, strict=True)]
+    pairs = [
+        *zip(reversed(positional), reversed(spec.defaults), strict=False),
+        *zip(spec.kwonlyargs, spec.kw_defaults, strict=True),
+    ]
     return any(
-        arg.arg == name and isinstance(default, ast.Constant) and default.value is None for arg, default in pairs
+        arg.arg == name and isinstance(default, ast.Constant) and default.value is None
+        for arg, default in pairs
     )
 
 
@@ -98,9 +106,15 @@ def _first_read(method: ast.FunctionDef, name: str) -> ast.Attribute | None:
         if isinstance(node, ast.Name) and node.id == name:
             if isinstance(parent, ast.Attribute):
                 reads.append(parent)
-            elif not isinstance(parent, ast.Call | ast.keyword | ast.Assign) or isinstance(node.ctx, ast.Store):
+            elif not isinstance(parent, ast.Call | ast.keyword | ast.Assign) or isinstance(
+                node.ctx, ast.Store
+            ):
                 return None
-            elif isinstance(parent, ast.Call) and isinstance(parent.func, ast.Name) and parent.func.id in _TESTS:
+            elif (
+                isinstance(parent, ast.Call)
+                and isinstance(parent.func, ast.Name)
+                and parent.func.id in _TESTS
+            ):
                 return None
         pending += [(child, node) for child in ast.iter_child_nodes(node)]
     return min(reads, key=lambda read: (read.lineno, read.col_offset)) if reads else None

@@ -20,7 +20,9 @@ class ConfigNotForwarded(Rule):
     """A module has the Megatron config and builds something that needs it without passing it on."""
 
     code, symbol = "E7305", "config-not-forwarded"
-    message = "`%(call)s` is not given the config, so `%(layer)s` at the end of the chain is built without one"
+    message = (
+        "`%(call)s` is not given the config, so `%(layer)s` at the end of the chain is built without one"
+    )
     advice = "Pass `%(name)s` here."
     why = (
         "Every parallel layer reads its sizes, dtype and initialisation from the Megatron config, which travels from "

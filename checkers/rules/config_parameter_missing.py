@@ -54,7 +54,12 @@ class ConfigParameterMissing(Rule):
         seen = set()
         for site, event in dropped_configs(analysis.log.events):
             cls = owner_of(site)
-            if cls is None or id(cls) in seen or has_config(site) is not None or "__init__" not in cls.methods:
+            if (
+                cls is None
+                or id(cls) in seen
+                or has_config(site) is not None
+                or "__init__" not in cls.methods
+            ):
                 continue
             method = cls.methods["__init__"]
             if site.function is not method or method.args.kwarg is not None:

@@ -75,6 +75,8 @@ class DistributedImportCycle(Rule):
 
 def _lines(cycle: Cycle) -> tuple[Evidence, ...]:
     return tuple(
-        Evidence(edge.source.display, edge.statement.lineno, f"`{edge.source.name}` imports `{edge.target.name}`")
+        Evidence(
+            edge.source.display, edge.statement.lineno, f"`{edge.source.name}` imports `{edge.target.name}`"
+        )
         for edge in cycle.edges
     )

@@ -82,7 +82,9 @@ class DistributedModuleUnregistered(Rule):
             yield self.finding(
                 head(Site(cls.module, cls.node), cls.node),
                 object=cls.name,
-                evidence=(Evidence(registry.module.display, registry.node.lineno, f"`{registry.name}` is here"),),
+                evidence=(
+                    Evidence(registry.module.display, registry.node.lineno, f"`{registry.name}` is here"),
+                ),
                 cls=cls.name,
                 registry=registry.name,
                 path=registry.module.display,

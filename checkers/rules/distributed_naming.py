@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..facts.module import ClassFacts
 from ..finding import Finding
-from ..project.distributed import distributed_classes
+from ..project.distributed import distributed_classes, original_path
 from ..project.registries import registries
 from ..rule import Rule, Scope, Symptom
 from ..tpstate.callers import head
@@ -17,7 +17,7 @@ from ..tpstate.events import Site
 if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
 
-_NAME = re.compile(r"[A-Z]\w*[a-z0-9]Distributed[A-Z]\w*$")
+_NAME = re.compile(r"[A-Z]\w*[a-z0-9]Distributed[A-Z0-9]\w*$")
 
 
 class DistributedNaming(Rule):
@@ -29,7 +29,9 @@ class DistributedNaming(Rule):
     why = "The file table of the review is made from names: what does not follow the pattern looks as if it were missing."
     symptom = Symptom.LAYOUT
     runtime = "no effect"
-    limits = "Only classes in the folder of a registry; a file is named for one of the distributed classes in it."
+    limits = (
+        "Only classes in the folder of a registry; a file is named for one of the distributed classes in it."
+    )
     guide = "2.2: naming"
     scope = Scope.GUIDE
 
@@ -76,12 +78,18 @@ class DistributedNaming(Rule):
                 f"Split `{style}` into style and type, with `Distributed` between them.",
             )
         module = classes[0].module
-        own = next((cls for cls in classes if cls.name.lower() == module.path.stem), None)
-        if own is None and not wrong and "distributed" in module.path.stem.lower():
+        stems = {module.path.stem.lower().replace("_", "")}
+        original = original_path(module.path)
+        named = (
+            any(cls.name.lower() in stems for cls in classes) or original is not None and original.is_file()
+        )
+        if not named and not wrong:
             cls = classes[0]
             yield self._finding(
                 cls, f"`{cls.name}` lives in `{module.path.name}`", f"Name the file `{cls.name.lower()}.py`."
             )
 
     def _finding(self, cls: ClassFacts, problem: str, hint: str) -> Finding:
-        return self.finding(head(Site(cls.module, cls.node), cls.node), object=cls.name, problem=problem, hint=hint)
+        return self.finding(
+            head(Site(cls.module, cls.node), cls.node), object=cls.name, problem=problem, hint=hint
+        )

@@ -90,7 +90,9 @@ class ForwardArgumentsRejected(Rule):
             yield self.finding(
                 site_place(site),
                 object=owner_name(event),
-                evidence=(Evidence(cls.module.display, method.lineno, f"`{cls.name}.forward` is declared here"),),
+                evidence=(
+                    Evidence(cls.module.display, method.lineno, f"`{cls.name}.forward` is declared here"),
+                ),
                 decided=certain,
                 call=callee_text(site),
                 cls=cls.name,
@@ -101,4 +103,8 @@ class ForwardArgumentsRejected(Rule):
 
 def _without_self(problem: str) -> str:
     """Counts as the caller counts them: the binding counts `self`."""
-    return re.sub(r"\b\d+\b", lambda count: str(int(count[0]) - 1), problem) if "positional" in problem else problem
+    return (
+        re.sub(r"\b\d+\b", lambda count: str(int(count[0]) - 1), problem)
+        if "positional" in problem
+        else problem
+    )

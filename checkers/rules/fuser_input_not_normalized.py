@@ -111,6 +111,7 @@ def _handles_only(forward: DictForward) -> str:
         return ""
     keys = any(forward.is_key(node, "x") for node in forward.nodes)
     attributes = any(
-        isinstance(node, ast.Attribute) and node.attr == "x" and forward.is_obj(node.value) for node in forward.nodes
+        isinstance(node, ast.Attribute) and node.attr == "x" and forward.is_obj(node.value)
+        for node in forward.nodes
     )
     return "" if keys == attributes else "dict" if keys else "object"

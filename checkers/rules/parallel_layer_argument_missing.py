@@ -69,7 +69,9 @@ class ParallelLayerArgumentMissing(Rule):
 
     def check(self, analysis: Analysis) -> Iterator[Finding]:
         for events in by_site(analysis.log.events, Built):
-            wrong = [(event, problem) for event in events for problem in [_problem(event)] if problem is not None]
+            wrong = [
+                (event, problem) for event in events for problem in [_problem(event)] if problem is not None
+            ]
             event = first_certain([event for event, _ in wrong])
             if event is None:
                 continue
@@ -94,10 +96,14 @@ def _problem(event: Built) -> tuple[str, str] | None:
     problems, hints = [], []
     surplus = row.keyword_only and event.positional > len(row.positional) and "*" not in event.keywords
     if surplus:
-        problems.append(f"with {event.positional} arguments by position, of which only {len(row.positional)} may be")
+        problems.append(
+            f"with {event.positional} arguments by position, of which only {len(row.positional)} may be"
+        )
         hints.append(_by_keyword(row))
     known = accepts(row)
-    unknown = [name for name in event.keywords if known is not None and name not in known and name not in ("**", "*")]
+    unknown = [
+        name for name in event.keywords if known is not None and name not in known and name not in ("**", "*")
+    ]
     if unknown:
         problems.append(f"with `{unknown[0]}`, which it does not take")
         hints.append(f"It takes: {', '.join(sorted(known or ()))}.")

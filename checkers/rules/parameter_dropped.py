@@ -93,7 +93,9 @@ class ParameterDropped(Rule):
                     yield self.finding(
                         place_of(cls.module, arg),
                         object=cls.name,
-                        evidence=(Evidence(original.module.display, line, f"`{original.name}` passes it on here"),),
+                        evidence=(
+                            Evidence(original.module.display, line, f"`{original.name}` passes it on here"),
+                        ),
                         cls=cls.name,
                         name=arg.arg,
                         original=original.name,

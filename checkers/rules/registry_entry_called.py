@@ -19,7 +19,9 @@ class RegistryEntryCalled(Rule):
 
     code, symbol = "E7309", "registry-entry-called"
     message = "the registry gives the pair `%(entry)s`, and the pair is called"
-    advice = "Build it through its wrapper (`One…(style=…, …)`), or import the class that the pair names first."
+    advice = (
+        "Build it through its wrapper (`One…(style=…, …)`), or import the class that the pair names first."
+    )
     why = "A lazy registry holds names, so that nothing is imported before it is needed; a tuple cannot be called."
     symptom = Symptom.CRASH
     runtime = "TypeError: 'tuple' object is not callable"

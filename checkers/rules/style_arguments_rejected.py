@@ -96,7 +96,12 @@ class StyleArgumentsRejected(Rule):
     def check(self, analysis: Analysis) -> Iterator[Finding]:
         for site, event, certain in by_written_call(analysis.log.events, Rejected):
             cls = event.holder
-            if event.what != "constructor" or cls is None or through_super(event.site) or names_class(event.site, cls):
+            if (
+                event.what != "constructor"
+                or cls is None
+                or through_super(event.site)
+                or names_class(event.site, cls)
+            ):
                 continue
             if not signature_is_known(analysis.project, cls, "__init__"):
                 continue
@@ -121,4 +126,8 @@ def _hint(event: Rejected) -> str:
     near = difflib.get_close_matches(event.parameter, known, 1)
     if near:
         return f"Did you mean `{near[0]}`? {takes}"
-    return f"Take `{event.parameter}` out, or choose a style that takes it. {takes}" if event.parameter else takes
+    return (
+        f"Take `{event.parameter}` out, or choose a style that takes it. {takes}"
+        if event.parameter
+        else takes
+    )

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from ..finding import Finding
 from ..project.registries import is_extended
 from ..rule import Rule, Symptom
-from ..tpstate.callers import by_written_call, callee_text, sites
+from ..tpstate.callers import callee_text, sites
 from ..tpstate.events import Site, UnknownKey
-from ..tpstate.verdicts import at, owner_name, site_place
+from ..tpstate.verdicts import at, first_certain, owner_name, site_place
 
 if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
@@ -74,15 +74,21 @@ class UnknownModuleStyle(Rule):
     """
 
     def check(self, analysis: Analysis) -> Iterator[Finding]:
-        for _, event, certain in by_written_call(analysis.log.events, UnknownKey):
+        groups: dict[tuple[object, str], tuple[Site, list[UnknownKey]]] = {}
+        for seen in analysis.log.events:
+            if type(seen) is UnknownKey:
+                site = _asked_at(seen)
+                groups.setdefault((site.key, seen.key_name), (site, []))[1].append(seen)
+        for site, events in groups.values():
+            certain = first_certain(events)
+            event = certain or events[0]
             if is_extended(analysis.project, event.registry):
                 continue
-            site = _asked_at(event)
             yield self.finding(
                 site_place(site),
                 object=owner_name(event),
                 evidence=(at(event.site, f"looked up in `{event.registry}` here"),),
-                decided=certain,
+                decided=certain is not None,
                 call=callee_text(site) if site is not event.site else f"{event.registry}[…]",
                 style=event.key_name,
                 registry=event.registry,
@@ -93,8 +99,15 @@ class UnknownModuleStyle(Rule):
 def _asked_at(event: UnknownKey) -> Site:
     """The innermost call on the way that writes the style out; the lookup itself where none does."""
     for site in sites(event):
-        given = [*site.node.args, *(k.value for k in site.node.keywords)] if isinstance(site.node, ast.Call) else []
-        if any(isinstance(value, ast.Constant | ast.JoinedStr) and _spells(value, event.key_name) for value in given):
+        given = (
+            [*site.node.args, *(k.value for k in site.node.keywords)]
+            if isinstance(site.node, ast.Call)
+            else []
+        )
+        if any(
+            isinstance(value, ast.Constant | ast.JoinedStr) and _spells(value, event.key_name)
+            for value in given
+        ):
             return site
     outer = [site for site in sites(event) if isinstance(site.node, ast.Call) and _passes_style(site.node)]
     return outer[-1] if outer else event.site
@@ -111,4 +124,8 @@ def _passes_style(call: ast.Call) -> bool:
 def _hint(event: UnknownKey) -> str:
     near = difflib.get_close_matches(event.key_name, event.choices, 1, 0.75)
     known = ", ".join(sorted(event.choices)[:12]) + (", …" if len(event.choices) > 12 else "")
-    return f'Did you mean "{near[0]}"?' if near else f"Register it in `{event.registry}`, or choose one of: {known}."
+    return (
+        f'Did you mean "{near[0]}"?'
+        if near
+        else f"Register it in `{event.registry}`, or choose one of: {known}."
+    )

@@ -83,7 +83,11 @@ class WrapperImportInDistributed(Rule):
                         yield self.finding(
                             place_of(module, edge.node),
                             object=module.name,
-                            evidence=(Evidence(wrapper.module.display, wrapper.node.lineno, f"`{wrapper.name}` is here"),),
+                            evidence=(
+                                Evidence(
+                                    wrapper.module.display, wrapper.node.lineno, f"`{wrapper.name}` is here"
+                                ),
+                            ),
                             module=module.name,
                             wrapper=wrapper.name,
                             example=module.path.stem.replace("distributed", "distributedlocal"),

@@ -65,6 +65,8 @@ def read(interp: Interpreter, frame: Frame, owner: Value, attr: str, node: ast.e
     if isinstance(owner, Obj):
         return _of_object(interp, frame, owner, attr, node)
     if isinstance(owner, Tensor):
+        if attr == "get" and owner.tag == "argument":
+            return UNKNOWN  # an argument that is a dict after all
         if attr == "x":
             if owner.tag == "argument":
                 return Tensor(State.UNKNOWN, role="x")

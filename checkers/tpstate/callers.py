@@ -71,7 +71,11 @@ def signature_is_known(project: Project, cls: ClassFacts, method: str) -> bool:
         if isinstance(entry, ClassFacts) and ("__call__" in entry.methods or "__new__" in entry.methods):
             return False
     text = "\n".join(cls.module.lines[cls.node.lineno - 1 : cls.node.end_lineno])
-    if f"self.{method} =" in text or f"{cls.name}.{method} =" in cls.module.text or f"setattr({cls.name}" in cls.module.text:
+    if (
+        f"self.{method} =" in text
+        or f"{cls.name}.{method} =" in cls.module.text
+        or f"setattr({cls.name}" in cls.module.text
+    ):
         return False
     return all(_is_neutral(decorator) for decorator in cls.methods[method].decorator_list)
 
@@ -140,4 +144,8 @@ def parameters(method: ast.FunctionDef) -> list[str]:
 
 def unseen_bases(project: Project, cls: ClassFacts) -> Sequence[External]:
     """Bases that lie outside the tree, torch's own Module left out."""
-    return [entry for entry in project.mro(cls) if isinstance(entry, External) and not entry.dotted.endswith("Module")]
+    return [
+        entry
+        for entry in project.mro(cls)
+        if isinstance(entry, External) and not entry.dotted.endswith("Module")
+    ]

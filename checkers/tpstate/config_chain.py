@@ -11,10 +11,10 @@ from .events import Built, Event, Site
 from .providers import Provider
 from .values import Const
 
+
 def provider_of(event: Built) -> Provider | None:
     """The contract of a built parallel layer; None for other modules."""
-    row = event.obj.attrs.get("__provider__")
-    return row.value if isinstance(row, Const) else None
+    return event.contract if isinstance(event.contract, Provider) else None
 
 
 def dropped_configs(events: Iterable[Event]) -> Iterator[tuple[Site, Built]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, field
+from typing import Any
 
 from ..facts.module import ClassFacts, ModuleFacts
 from .values import Obj, Pair, Tensor, Value
@@ -114,12 +115,17 @@ class WeightTaken(Event):
 
 @dataclass
 class Built(Event):
-    """A module was built: `obj` with `args` bound by name where the signature is known."""
+    """A module was built: `obj` with `args` bound by name where the signature is known.
+
+    `contract` is the row of the provider table where this call built the parallel layer itself; a subclass with a
+    constructor of its own is followed to the call of `super().__init__` inside it.
+    """
 
     obj: Obj = field(kw_only=True)
     positional: int = field(kw_only=True)
     keywords: dict[str, Value] = field(kw_only=True)
     open_keywords: bool = field(kw_only=True)
+    contract: Any = field(kw_only=True, default=None)
 
 
 @dataclass
