@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, TypeVar
 
 from ..facts.module import Binding, ClassFacts, Import, ModuleFacts, read_module
 from ..files.discovery import FileSet
@@ -50,6 +51,8 @@ class NamespaceRef:
 
 Ref = ClassFacts | FunctionRef | ValueRef | ModuleFacts | External | NamespaceRef
 
+K = TypeVar("K")
+
 _MAX_HOPS = 24
 
 _GUIDE = re.compile(
@@ -72,11 +75,24 @@ class Project:
         self._mro: dict[int, tuple[ClassFacts | External, ...]] = {}
         self._by_last_name: dict[str, list[ModuleFacts]] = {}
         self._guide: bool | None = None
+        self._known: dict[Callable[[Project], Any], Any] = {}
         self.modules: list[ModuleFacts] = []
         for source in files.files:
             facts = self.module_at(source.path)
             if facts is not None:
                 self.modules.append(facts)
+
+    def knowledge(self, kind: Callable[[Project], K]) -> K:
+        """What a class of this package works out from the whole project, computed on first use."""
+        if kind not in self._known:
+            self._known[kind] = kind(self)
+        found: K = self._known[kind]
+        return found
+
+    def is_framework(self, module: ModuleFacts) -> bool:
+        """Whether a module belongs to a copy of the training framework, which is known by contract."""
+        name = f".{module.name}."
+        return any(f".{prefix}." in name for prefix in self.settings.framework)
 
     def module_at(self, path: Path) -> ModuleFacts | None:
         """The facts of a file, read on first use; None when it is absent or cannot be read."""
