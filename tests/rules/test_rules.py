@@ -88,6 +88,8 @@ def test_the_examples_of_a_rule(
     rule: Rule, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "example.py").write_text(rule.example(kind), "utf-8")
+    for name, text in rule.beside.items():
+        (tmp_path / name).write_text(text, "utf-8")
     check(kind, tmp_path, rule.symbol, monkeypatch)
 
 
