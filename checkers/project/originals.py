@@ -8,7 +8,10 @@ from ..facts.module import ClassFacts
 from .project import Project
 from .stages import Family, Stages
 
-_SUFFIX = re.compile(r"_?(distributed|parallel|megatron|pipeline|pp|tp)(_?\d+_?stages?)?$|_?\d+_?stages?$|_?stages?$", re.IGNORECASE)
+_SUFFIX = re.compile(
+    r"_?(distributed|parallel|megatron|pipeline|pp|tp)(_?\d+_?stages?)?$|_?\d+_?stages?$|_?stages?$",
+    re.IGNORECASE,
+)
 
 
 class Originals:
@@ -42,7 +45,12 @@ class Originals:
         folder = holder.path.parent
         model = _plain(folder.name)
         groups = (
-            [cls for cls in named if cls.module.path.parent.parent == folder.parent and cls.module.path.parent.name.lower() == model],
+            [
+                cls
+                for cls in named
+                if cls.module.path.parent.parent == folder.parent
+                and cls.module.path.parent.name.lower() == model
+            ],
             [cls for cls in named if cls.module.path.parent == folder and stages.of(cls) is None],
             [cls for cls in named if cls.module is holder],
             [cls for cls in named if stages.of(cls) is None and not _is_distributed(cls)],
