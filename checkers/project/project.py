@@ -132,7 +132,9 @@ class Project:
         if self.settings.profile != "auto":
             return self.settings.profile == "guide"
         if self._guide is None:
-            self._guide = any(_GUIDE.search(module.text) for module in self.modules if module.path in self.files.targets)
+            self._guide = any(
+                _GUIDE.search(module.text) for module in self.modules if module.path in self.files.targets
+            )
         return self._guide
 
     # -- modules by name -------------------------------------------------------------------------------------
@@ -199,7 +201,10 @@ class Project:
             return self._follow(module, name, binding, hops)
         if module.is_package:
             inner = self.find_module(f"{module.name}.{name}", module)
-            if isinstance(inner, ModuleFacts) and inner.path.parent in (module.path.parent, module.path.parent / name):
+            if isinstance(inner, ModuleFacts) and inner.path.parent in (
+                module.path.parent,
+                module.path.parent / name,
+            ):
                 return inner
         for star in module.stars:
             target = self._import_target(module, star)
@@ -224,7 +229,9 @@ class Project:
             found = self._attribute(target, value.attr, module, hops + 1)
             if found is None and isinstance(target, ModuleFacts | NamespaceRef):
                 dotted = module.absolute(value.module)
-                return self.find_module(f"{dotted}.{value.attr}", module) or External(f"{dotted}.{value.attr}")
+                return self.find_module(f"{dotted}.{value.attr}", module) or External(
+                    f"{dotted}.{value.attr}"
+                )
             return found
         alias = dotted_name(value)
         if alias is not None and alias != name:
@@ -261,7 +268,9 @@ class Project:
 
     def _lazy_target(self, module: ModuleFacts, name: str, value: ast.expr, hops: int) -> Ref | None:
         parts = [value] if isinstance(value, ast.Constant) else list(getattr(value, "elts", []))
-        texts = [part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str)]
+        texts = [
+            part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str)
+        ]
         if not texts:
             return None
         target = self._import_target(module, texts[0])
@@ -308,9 +317,12 @@ class Project:
     def is_module_class(self, cls: ClassFacts) -> bool:
         """Whether the class is a torch.nn.Module, as far as its visible bases tell."""
         return any(
-            isinstance(entry, External) and entry.dotted.split(".")[-1] in ("Module", "MegatronModule", "ModuleList", "Sequential")
+            isinstance(entry, External)
+            and entry.dotted.split(".")[-1] in ("Module", "MegatronModule", "ModuleList", "Sequential")
             for entry in self.mro(cls)
-        ) or "forward" in {name for entry in self.mro(cls) if isinstance(entry, ClassFacts) for name in entry.methods}
+        ) or "forward" in {
+            name for entry in self.mro(cls) if isinstance(entry, ClassFacts) for name in entry.methods
+        }
 
 
 def dotted_name(node: ast.AST) -> str | None:

@@ -185,6 +185,8 @@ def _torch(
 ) -> Value:
     if dotted.endswith(("distributed.all_reduce", "dist.all_reduce")):
         return UNKNOWN
+    if last == "linspace" and all(isinstance(arg, Const) for arg in args):
+        return _math(interp, last, args, node)
     if last in _FACTORIES:
         dims = args
         if len(args) == 1:
@@ -278,6 +280,8 @@ def _super_method(
 
 
 def _string_method(owner: Const, name: str, args: tuple[Value, ...]) -> Value:
+    if name == "item" and isinstance(owner.value, int | float):
+        return owner
     if isinstance(owner.value, str) and all(isinstance(arg, Const) for arg in args):
         if name in ("lower", "upper", "strip", "startswith", "endswith", "replace", "removeprefix", "removesuffix", "format", "split"):
             try:
@@ -316,7 +320,7 @@ def _list_method(interp: Interpreter, owner: Heap | Obj, content: Seq, name: str
                 store(Seq(tuple(items)))
                 return value
         return UNKNOWN
-    if name in ("children", "modules", "__iter__", "copy"):
+    if name in ("children", "modules", "__iter__", "copy", "tolist"):
         return content
     return UNKNOWN
 

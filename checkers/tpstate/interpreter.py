@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from ..facts.module import ClassFacts, ModuleFacts
 from ..project.project import Project
 from .events import Event, Log, Site
-from .values import Choice, Step, Sym, Value, choose
+from .values import Choice, Obj, Step, Sym, Value, choose
 
 E = TypeVar("E", bound=Event)
 
@@ -66,6 +66,7 @@ class Interpreter:
         self.reading: set[tuple[int, str]] = set()
         self.visited: set[int] = set()
         self.memo: dict[Any, Value] = {}
+        self.stop_at: Callable[[Obj, ast.FunctionDef], bool] | None = None
         self._framework: dict[int, bool] = {}
         self._serial = itertools.count()
 
