@@ -10,6 +10,9 @@ from .project import dotted_name
 from .scopes import Function, Scope
 from .training import TrainingScript
 
+_FLAG = "non_loss_data"
+"""What the schedule passes by keyword when it collects outputs instead of losses."""
+
 
 @dataclass(frozen=True, eq=False)
 class LossBinding:
@@ -38,7 +41,7 @@ class LossBinding:
         names = [arg.arg for arg in (*spec.posonlyargs, *spec.args)]
         without = names[: len(names) - len(spec.defaults)]
         only = [arg.arg for arg, default in zip(spec.kwonlyargs, spec.kw_defaults, strict=True) if default is None]
-        return [name for name in (*without[len(self.bound) :], *only) if name not in self.named]
+        return [name for name in (*without[len(self.bound) :], *only) if name not in self.named and name != _FLAG]
 
     @property
     def takes_more(self) -> bool:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
 
 _CONVERTS = re.compile(r"\.float\(|float32|float16|dtype|half\(|autocast")
-_WHOLE_NUMBERS = re.compile(r"token|input_ids|mask|text|position|index|graph", re.IGNORECASE)
+_WHOLE_NUMBERS = re.compile(r"token|input_ids|mask|text|position|index|graph|seq", re.IGNORECASE)
 
 
 class BatchNotFloat32(Rule):
@@ -101,6 +101,8 @@ class BatchNotFloat32(Rule):
                     continue
                 batch = Batch(step, reads)
                 for value, target in (*_model_inputs(script, step), *_loss_inputs(script, step)):
+                    if target == "the model" and "label" in ast.unparse(value):
+                        continue  # a language model takes its token labels itself
                     if batch.is_raw(value) and not _WHOLE_NUMBERS.search(ast.unparse(value)):
                         yield self.finding(
                             place_of(step.module, value),

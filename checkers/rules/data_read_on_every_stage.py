@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..finding import Finding
 from ..project.data_reads import MIDDLE, data_reads
+from ..project.scopes import Scope
 from ..project.training import Training, TrainingScript
 from ..rule import Rule, Symptom
 from ..tpstate.verdicts import place_of
@@ -65,19 +66,20 @@ class DataReadOnEveryStage(Rule):
 
     def check(self, analysis: Analysis) -> Iterator[Finding]:
         for script in analysis.project.knowledge(Training):
-            if not _has_middle_stage(script):
-                continue
             for step in script.forward_steps:
+                if not _has_middle_stage(script, step):
+                    continue
                 for read in data_reads(script, step):
                     if MIDDLE in read.where.stages and not read.where.is_open:
                         name = read.scope.function.name if read.scope.function is not None else ""
                         yield self.finding(place_of(read.scope.module, read.node), object=name, call=ast.unparse(read.node))
 
 
-def _has_middle_stage(script: TrainingScript) -> bool:
+def _has_middle_stage(script: TrainingScript, step: Scope) -> bool:
+    """By the number of stages; where that is not known, a step that tells them apart needs no data on the others."""
     if script.num_stages is not None:
         return script.num_stages > 2
     if script.family is not None and script.family.complete:
         return len(script.family.stages) > 2
-    return _PIPELINE.search(script.module.text) is not None
+    return step.function is not None and _PIPELINE.search(ast.unparse(step.function)) is not None
 
