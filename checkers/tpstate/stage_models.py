@@ -78,7 +78,7 @@ def stacks(analysis: Analysis, cls: ClassFacts) -> list[Stack]:
     found: dict[tuple[str, int, int], list[tuple[Built, Site]]] = {}
     for event in analysis.built_by_default(cls, _is_stack):
         method = analysis.project.method(event.obj.cls.facts, "__init__") if event.obj.cls.facts is not None else None
-        if method is None or not _is_stack(event.obj, method[1]):
+        if event.obj.cls.facts is cls or method is None or not _is_stack(event.obj, method[1]):
             continue
         site = _in_constructor(analysis, cls, event)
         if site is not None:
