@@ -18,7 +18,9 @@ def always_set(function: ast.FunctionDef, follow: Follow, depth: int = 0) -> set
     return set.intersection(*ends) if ends else set()
 
 
-def _block(body: list[ast.stmt], done: set[str], ends: list[set[str]], follow: Follow, depth: int) -> set[str] | None:
+def _block(
+    body: list[ast.stmt], done: set[str], ends: list[set[str]], follow: Follow, depth: int
+) -> set[str] | None:
     """What is set after some statements; None when control does not get there. Returns go to `ends`."""
     current: set[str] | None = set(done)
     for node in body:
@@ -45,11 +47,21 @@ def _block(body: list[ast.stmt], done: set[str], ends: list[set[str]], follow: F
 
 
 def _written(node: ast.stmt) -> Iterator[str]:
-    targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) and node.value else []
+    targets = (
+        node.targets
+        if isinstance(node, ast.Assign)
+        else [node.target]
+        if isinstance(node, ast.AnnAssign) and node.value
+        else []
+    )
     while targets:
         target = targets[0]
         targets = [*targets[1:], *(target.elts if isinstance(target, ast.Tuple | ast.List) else [])]
-        if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and target.value.id == "self":
+        if (
+            isinstance(target, ast.Attribute)
+            and isinstance(target.value, ast.Name)
+            and target.value.id == "self"
+        ):
             yield target.attr
 
 
@@ -58,15 +70,28 @@ def _called(node: ast.stmt, follow: Follow, depth: int) -> set[str]:
     if not isinstance(call, ast.Call) or depth > 4:
         return set()
     func = call.func
-    if isinstance(func, ast.Name) and func.id == "setattr" and len(call.args) == 3 and isinstance(call.args[1], ast.Constant):
+    if (
+        isinstance(func, ast.Name)
+        and func.id == "setattr"
+        and len(call.args) == 3
+        and isinstance(call.args[1], ast.Constant)
+    ):
         return {str(call.args[1].value)}
     if not isinstance(func, ast.Attribute):
         return set()
     if isinstance(func.value, ast.Name) and func.value.id == "self":
-        if func.attr in ("register_buffer", "register_parameter", "add_module") and call.args and isinstance(call.args[0], ast.Constant):
+        if (
+            func.attr in ("register_buffer", "register_parameter", "add_module")
+            and call.args
+            and isinstance(call.args[0], ast.Constant)
+        ):
             return {str(call.args[0].value)}
         method = follow(func.attr)
-    elif isinstance(func.value, ast.Call) and isinstance(func.value.func, ast.Name) and func.value.func.id == "super":
+    elif (
+        isinstance(func.value, ast.Call)
+        and isinstance(func.value.func, ast.Name)
+        and func.value.func.id == "super"
+    ):
         method = follow("super")
     else:
         return set()

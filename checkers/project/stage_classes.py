@@ -15,8 +15,11 @@ _EMPTY_BASES = ("Module", "MegatronModule", "ABC", "Generic", "object")
 def hidden_base(project: Project, cls: ClassFacts) -> bool:
     """Whether a base class outside the tree may define anything: all but torch's, OneScience's and Megatron's Module."""
     return any(
-        isinstance(entry, External) and entry.dotted.rsplit(".", 1)[-1] not in _EMPTY_BASES for entry in project.mro(cls)
-    ) or len(cls.node.bases) > sum(project.resolve_expression(cls.module, base) is not None for base in cls.node.bases)
+        isinstance(entry, External) and entry.dotted.rsplit(".", 1)[-1] not in _EMPTY_BASES
+        for entry in project.mro(cls)
+    ) or len(cls.node.bases) > sum(
+        project.resolve_expression(cls.module, base) is not None for base in cls.node.bases
+    )
 
 
 def megatron_base(project: Project, cls: ClassFacts) -> str:

@@ -80,5 +80,7 @@ class FirstStageReadsInputTensor(Rule):
                 for trace in flow.traces:
                     for seen in trace.reads:
                         yield self.finding(
-                            place_of(seen.module, seen.node), object=flow.stage.cls.name, cls=flow.stage.cls.name
+                            place_of(seen.module, seen.node),
+                            object=flow.stage.cls.name,
+                            cls=flow.stage.cls.name,
                         )

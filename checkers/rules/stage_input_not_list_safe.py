@@ -61,5 +61,8 @@ class StageInputNotListSafe(Rule):
                 continue
             for seen in flow.receiving.whole_uses[:1]:
                 yield self.finding(
-                    place_of(seen.module, seen.node), object=flow.stage.cls.name, cls=flow.stage.cls.name, how=seen.text
+                    place_of(seen.module, seen.node),
+                    object=flow.stage.cls.name,
+                    cls=flow.stage.cls.name,
+                    how=seen.text,
                 )

@@ -59,7 +59,9 @@ class StageKwargsMissing(Rule):
             if init is None or init.args.kwarg is not None or not is_declared(stage):
                 continue
             module = stage.cls.module
-            yield self.finding(place_of(module, init), object=stage.cls.name, fix=_fix(module, init), cls=stage.cls.name)
+            yield self.finding(
+                place_of(module, init), object=stage.cls.name, fix=_fix(module, init), cls=stage.cls.name
+            )
 
 
 def _fix(module: ModuleFacts, init: ast.FunctionDef) -> Fix | None:
@@ -74,4 +76,8 @@ def _fix(module: ModuleFacts, init: ast.FunctionDef) -> Fix | None:
     where = place_of(module, last)
     end = Place(where.path, where.end_line, where.end_column, where.end_line, where.end_column)
     behind = module.lines[where.end_line - 1][where.end_column :].lstrip()
-    return None if behind.startswith(")") and isinstance(last, ast.Tuple) else Fix("safe", (Edit(end, ", **kwargs"),))
+    return (
+        None
+        if behind.startswith(")") and isinstance(last, ast.Tuple)
+        else Fix("safe", (Edit(end, ", **kwargs"),))
+    )

@@ -77,4 +77,6 @@ def _uses_argument(method: ast.FunctionDef) -> bool:
     if spec.vararg is not None or len(spec.args) < 2:
         return True
     name = spec.args[1].arg
-    return any(isinstance(node, ast.Name) and node.id == name for part in method.body for node in ast.walk(part))
+    return any(
+        isinstance(node, ast.Name) and node.id == name for part in method.body for node in ast.walk(part)
+    )

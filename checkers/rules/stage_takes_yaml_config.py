@@ -19,8 +19,12 @@ if TYPE_CHECKING:
 
 _NAMES = re.compile(r"^(yaml\w*|\w*_yaml|cfg\w*|\w+_cfg|yparams|hparams|opt)$")
 _TYPES = re.compile(r"\b(YParams|DictConfig|OmegaConf|EasyDict|Namespace|Munch)\b")
-_LOADERS = re.compile(r"(^|\.)(YParams|safe_load|full_load|unsafe_load|OmegaConf\.load|load_yaml|load_config)$")
-_MODEL_KEYS = frozenset("img_size patch_size embed_dim window_size in_chans out_chans depth depths mask mask_full mlp_ratio".split())
+_LOADERS = re.compile(
+    r"(^|\.)(YParams|safe_load|full_load|unsafe_load|OmegaConf\.load|load_yaml|load_config)$"
+)
+_MODEL_KEYS = frozenset(
+    "img_size patch_size embed_dim window_size in_chans out_chans depth depths mask mask_full mlp_ratio".split()
+)
 
 
 class StageTakesYamlConfig(Rule):
@@ -76,7 +80,9 @@ class StageTakesYamlConfig(Rule):
             read = {
                 node.attr
                 for node in ast.walk(init)
-                if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == arg.arg
+                if isinstance(node, ast.Attribute)
+                and isinstance(node.value, ast.Name)
+                and node.value.id == arg.arg
             }
             keyed = any(
                 isinstance(node, ast.Subscript)
@@ -103,7 +109,9 @@ class StageTakesYamlConfig(Rule):
                 text = ast.unparse(node.value)
                 if isinstance(node.value, ast.Call) and _LOADERS.search(dotted_name(node.value.func) or ""):
                     loaded.add(node.targets[0].id)
-                if node.value is found.node or any(re.match(rf"{re.escape(name)}(\[|\.get\()", text) for name in holders):
+                if node.value is found.node or any(
+                    re.match(rf"{re.escape(name)}(\[|\.get\()", text) for name in holders
+                ):
                     holders.add(node.targets[0].id)
         for node in ast.walk(found.module.tree):
             if not isinstance(node, ast.Call) or not loaded:
