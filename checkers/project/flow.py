@@ -61,6 +61,7 @@ class Flow:
         self.serials = itertools.count(1)
         self.module = cls.module
         self.depth = 0
+        self.is_testing = False
         self.calls = Calls(self)
         self.first_copy: dict[int, Seen] = {}
         self.returned: list[list[Origin]] = []
@@ -260,7 +261,14 @@ class Flow:
     # -- conditions ----------------------------------------------------------------------------------------------
 
     def decide(self, test: ast.expr, env: Env) -> bool | None:
-        """Whether a test holds on this kind of stage, None when that cannot be told."""
+        """Whether a test holds on this kind of stage, None when that cannot be told. Reading in a test is no use."""
+        outer, self.is_testing = self.is_testing, True
+        try:
+            return self._decided(test, env)
+        finally:
+            self.is_testing = outer
+
+    def _decided(self, test: ast.expr, env: Env) -> bool | None:
         if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
             answer = self.decide(test.operand, env)
             return None if answer is None else not answer

@@ -113,10 +113,8 @@ class Calls:
         owner = flow.value(node.value, env)
         if owner.kind == "self" and not owner.name and isinstance(node.value, ast.Name):
             if node.attr in flow.attrs:
-                if node.attr in getattr(flow, "given", ()):
+                if node.attr in getattr(flow, "given", ()) and not flow.is_testing:
                     flow.trace.reads.append(flow.see(node))
-                    if not flow.receives and flow.attrs[node.attr].kind == "received":
-                        return flow.attrs[node.attr]
                 return flow.attrs[node.attr]
             return Origin("self", name=node.attr, is_mask=False)
         if owner.kind == "received" and node.attr in ("shape", "device", "dtype", "T"):

@@ -286,7 +286,7 @@ def construct(interp: Interpreter, cls: Cls, args: tuple[Value, ...], kwargs: Kw
         obj.opaque = True
         return obj
     obj.args = binding.names_of(interp, method[1], (obj, *args), kwargs)
-    if interp.stop_at is not None and interp.stop_at(obj, method[1]):
+    if interp.stop_at is not None and cls.facts is not interp.root and interp.stop_at(obj, method[1]):
         return obj
     run_function(interp, func, (obj, *args), kwargs, node)
     return obj

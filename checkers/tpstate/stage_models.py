@@ -77,8 +77,12 @@ def stacks(analysis: Analysis, cls: ClassFacts) -> list[Stack]:
     """The stacks of blocks a model builds with its default arguments, in the order in which it builds them."""
     found: dict[tuple[str, int, int], list[tuple[Built, Site]]] = {}
     for event in analysis.built_by_default(cls, _is_stack):
-        method = analysis.project.method(event.obj.cls.facts, "__init__") if event.obj.cls.facts is not None else None
-        if method is None or not _is_stack(event.obj, method[1]):
+        method = (
+            analysis.project.method(event.obj.cls.facts, "__init__")
+            if event.obj.cls.facts is not None
+            else None
+        )
+        if event.obj.cls.facts is cls or method is None or not _is_stack(event.obj, method[1]):
             continue
         site = _in_constructor(analysis, cls, event)
         if site is not None:
@@ -96,7 +100,9 @@ def balance(analysis: Analysis, family: Family) -> Balance | None:
         return Balance(tuple((stage, sum(cost or 0 for cost in costs)) for stage, costs in exact), True)
     counted = [(stage, [stack.depth for stack in found]) for stage, found in by_stage]
     if all(depth is not None for _, depths in counted for depth in depths):
-        return Balance(tuple((stage, sum(depth or 0 for depth in depths)) for stage, depths in counted), False)
+        return Balance(
+            tuple((stage, sum(depth or 0 for depth in depths)) for stage, depths in counted), False
+        )
     return None
 
 
@@ -110,7 +116,11 @@ def _in_constructor(analysis: Analysis, cls: ClassFacts, event: Built) -> Site |
     """The call in the model's own constructor that leads to an event; None for the model itself."""
     for site in (*event.stack, event.site):
         for entry in analysis.project.mro(cls):
-            if isinstance(entry, ClassFacts) and entry.module is site.module and isinstance(site.node, ast.Call):
+            if (
+                isinstance(entry, ClassFacts)
+                and entry.module is site.module
+                and isinstance(site.node, ast.Call)
+            ):
                 if entry.node.lineno <= site.node.lineno <= (entry.node.end_lineno or 0):
                     return site
     return None
@@ -199,5 +209,7 @@ def _product(value: Value | None) -> int | None:
 def _floats(value: Value | None) -> list[float] | None:
     items = _items(value)
     found = items if items is not None else (value,)
-    numbers = [item.value for item in found if isinstance(item, Const) and isinstance(item.value, int | float)]
+    numbers = [
+        item.value for item in found if isinstance(item, Const) and isinstance(item.value, int | float)
+    ]
     return [float(number) for number in numbers] if len(numbers) == len(found) else None
