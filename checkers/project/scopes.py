@@ -68,6 +68,13 @@ class Scope:
         found = owner.bound.get(name, []) if owner is not None and name not in owner.parameters else []
         return found[0] if len(found) == 1 and not isinstance(found[0], Opaque) else None
 
+    def item(self, name: str) -> Opaque | None:
+        """The one unpacking that gives a name its value, where the place of the item is known."""
+        owner = self.owner_of(name)
+        found = owner.bound.get(name, []) if owner is not None and name not in owner.parameters else []
+        first = found[0] if len(found) == 1 else None
+        return first if isinstance(first, Opaque) and first.index is not None else None
+
     def find_function(self, name: str) -> Scope | None:
         """The function of this script that a name means here."""
         owner = self.owner_of(name)
@@ -75,13 +82,13 @@ class Scope:
 
 
 class Opaque(ast.expr):
-    """Stands for the part of `source` that an unpacking, a loop or an update gives a name."""
+    """Stands for the part of `source` that an unpacking (item `index`), a loop or an update gives a name."""
 
     _fields = ()
 
-    def __init__(self, source: ast.expr) -> None:
+    def __init__(self, source: ast.expr, index: int | None = None) -> None:
         super().__init__()
-        self.source = source
+        self.source, self.index = source, index
 
 
 def own_nodes(node: ast.AST) -> Iterator[ast.AST]:
@@ -115,9 +122,11 @@ def _unpacked(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast
         yield target, value
         return
     items = value.elts if isinstance(value, ast.Tuple | ast.List) and len(value.elts) == len(target.elts) else None
+    starred = any(isinstance(part, ast.Starred) for part in target.elts)
     for index, part in enumerate(target.elts):
         inner = part.value if isinstance(part, ast.Starred) else part
-        given = items[index] if items is not None else value if isinstance(value, Opaque) else Opaque(value)
+        is_known = not starred and not isinstance(value, Opaque)
+        given = items[index] if items is not None else Opaque(getattr(value, "source", value), index if is_known else None)
         yield from _unpacked(inner, given)
 
 
