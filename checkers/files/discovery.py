@@ -90,6 +90,11 @@ class FileSet:
             self._loaded[path] = file
         return self._loaded[path]
 
+    @property
+    def parsed(self) -> list[SourceFile]:
+        """Every file that was parsed so far."""
+        return [file for file in self._loaded.values() if file is not None]
+
     def exists(self, path: Path) -> bool:
         """Whether a file or folder is there, from listings of folders that are read once."""
         return self._folders.has(str(path))

@@ -21,6 +21,7 @@ WORDS = (
     b"set_input_tensor",
     b"forward_step",
     b"stage_shapes",
+    b"PipelineTensorShapeConfig",
     b"pretrain(",
 )
 # Each pattern is tried only on files that hold its word.

@@ -13,7 +13,7 @@ from .project import External, FunctionRef, Project, dotted_name
 from .scopes import Scope
 from .stages import Family, StageMap, Stages
 
-_MARK = re.compile(r"(?<![\w.])pretrain\(|\bstage_shapes\b|^def forward_step\w*\(", re.MULTILINE)
+_MARK = re.compile(r"(?<![\w.])pretrain\(|\bstage_shapes\b|\bPipelineTensorShapeConfig\b|^def forward_step\w*\(", re.MULTILINE)
 _ORDER = ("train_valid_test_dataset_provider", "model_provider", "model_type", "forward_step_func")
 _SHAPES = "PipelineTensorShapeConfig"
 
@@ -165,7 +165,8 @@ class TrainingScript:
     @property
     def drives_stages(self) -> bool:
         """Whether the script trains stages written by the guide, rather than one of the framework's own models."""
-        return bool(self.shape_configs) or self.family is not None or self.stage_map is not None
+        is_described = bool(self.shape_configs) or _SHAPES in self.module.bindings
+        return is_described or self.family is not None or self.stage_map is not None
 
 
 class Training:

@@ -38,6 +38,7 @@ from .values import (
     Table,
     Tensor,
     Value,
+    number,
     poly_of,
 )
 
@@ -217,6 +218,10 @@ def _math(interp: Interpreter, last: str, args: tuple[Value, ...], node: ast.exp
                 return Heap("list", {"content": Seq(tuple(Const(low + step * i) for i in range(min(count, 4096))))})
         except (TypeError, ValueError, ArithmeticError):
             return UNKNOWN
+    items = attributes.as_seq(interp, args[0]) if last == "prod" and len(args) == 1 else None
+    factors = [poly_of(item) for item in items.items] if items is not None and items.rest is None else []
+    if factors and None not in factors:
+        return number(math.prod((poly for poly in factors if poly is not None), start=Poly.number(1)))
     first = poly_of(args[0]) if args else None
     if last in ("ceil", "floor", "prod") and first is not None and isinstance(args[0], Sym):
         if last == "floor":

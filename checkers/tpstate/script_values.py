@@ -31,6 +31,7 @@ class ScriptValues:
         self.project, self.configs = project, configs
         self.given = dict(given or {})
         self.interpreter = Interpreter(project, _FUEL)
+        self._own: set[str] = set()
 
     def value(self, node: ast.expr | None, scope: Scope) -> Any:
         """The number, text or tuple of them that an expression gives; None where it cannot be told."""
@@ -62,8 +63,10 @@ class ScriptValues:
 
     def _closed(self, node: ast.expr, scope: Scope, depth: int) -> ast.expr:
         """The expression with names replaced by what they are bound to, and config reads by what the file holds."""
-        if depth > _MAX_DEPTH or isinstance(node, ast.Lambda | ast.ListComp | ast.GeneratorExp | ast.SetComp | ast.DictComp):
+        if depth > _MAX_DEPTH or isinstance(node, ast.Lambda):
             return node
+        if isinstance(node, ast.ListComp | ast.GeneratorExp):
+            return self._comprehension(node, scope, depth)
         if isinstance(node, ast.Name | ast.Attribute | ast.Subscript) and isinstance(node.ctx, ast.Load):
             literal = self._from_config(node, scope)
             if literal is not None:
@@ -79,12 +82,24 @@ class ScriptValues:
                 setattr(closed, field, [self._keyword(part, scope, depth) for part in parts])
         return closed
 
+    def _comprehension(self, node: ast.ListComp | ast.GeneratorExp, scope: Scope, depth: int) -> ast.expr:
+        """A comprehension: its own variables keep their names."""
+        own = {part.id for loop in node.generators for part in ast.walk(loop.target) if isinstance(part, ast.Name)}
+        outer, self._own = self._own, self._own | own
+        loops = [copy.copy(loop) for loop in node.generators]
+        for loop in loops:
+            loop.iter = self._closed(loop.iter, scope, depth + 1)
+            loop.ifs = [self._closed(part, scope, depth + 1) for part in loop.ifs]
+        closed = type(node)(self._closed(node.elt, scope, depth + 1), loops)
+        self._own = outer
+        return closed
+
     def _keyword(self, node: Any, scope: Scope, depth: int) -> Any:
         return ast.keyword(node.arg, self._closed(node.value, scope, depth + 1)) if isinstance(node, ast.keyword) else node
 
     def _name(self, node: ast.Name, scope: Scope, depth: int) -> ast.expr:
         owner = scope.owner_of(node.id)
-        if owner is None:
+        if owner is None or node.id in self._own:
             return node
         if node.id in owner.parameters:
             is_known = node.id in self.given and node.id not in owner.bound
