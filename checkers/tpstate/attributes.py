@@ -89,7 +89,7 @@ def read(interp: Interpreter, frame: Frame, owner: Value, attr: str, node: ast.e
         return read(interp, frame, interp.settle(owner.output), attr, node)
     if isinstance(owner, Super):
         return _of_super(interp, owner, attr)
-    if isinstance(owner, Const) and isinstance(owner.value, str):
+    if isinstance(owner, Const) and (isinstance(owner.value, str) or attr == "item"):
         return ObjMethod(owner, attr)
     if isinstance(owner, NothingReturned):
         interp.emit(NoneUsed, node, forward=owner.forward, how=f"`.{attr}` is read from it")

@@ -312,6 +312,8 @@ def construct(
         return interp.twins[key]
     before = len(interp.log.events)
     obj.args = binding.names_of(interp, method[1], (obj, *args), kwargs)
+    if interp.stop_at is not None and cls.facts is not interp.root and interp.stop_at(obj, method[1]):
+        return obj
     run_function(interp, func, (obj, *args), kwargs, node)
     if key is not None and not any(isinstance(event, _OF_THE_CALLER) for event in interp.log.events[before:]):
         interp.twins[key] = obj

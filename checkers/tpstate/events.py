@@ -202,6 +202,13 @@ class Divided(Event):
 
 
 @dataclass
+class ParameterMade(Event):
+    """`nn.Parameter(data)` of a size that is a part of the whole: one rank's share."""
+
+    sizes: tuple[Value, ...] = field(kw_only=True)
+
+
+@dataclass
 class ParallelLayers:
     """The count of parallel layers seen, by the place that builds each."""
 

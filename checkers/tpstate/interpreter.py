@@ -72,6 +72,7 @@ class Interpreter:
         self.memo: dict[Any, Value] = {}
         self.pure: dict[Any, Value] = {}
         self.twins: dict[Any, Obj] = {}
+        self.stop_at: Callable[[Obj, ast.FunctionDef], bool] | None = None
         self._framework: dict[int, bool] = {}
         self._serial = itertools.count()
 

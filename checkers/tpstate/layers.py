@@ -6,7 +6,7 @@ import ast
 
 from ..project.project import External
 from . import attributes, calls, providers
-from .events import Built, ParallelCall, ShardedEscape
+from .events import Built, ParallelCall, ParameterMade, ShardedEscape
 from .interpreter import Interpreter
 from .providers import Provider
 from .symbols import Poly
@@ -40,6 +40,8 @@ def build_external(interp: Interpreter, obj: Obj, args: tuple[Value, ...], kwarg
     if last == "Parameter":
         given = args[0] if args else UNKNOWN
         if isinstance(given, Tensor):
+            if given.dims is not None and any(_per_rank(size) for size in given.dims):
+                interp.emit(ParameterMade, node, sizes=given.dims)
             return given.but(role="parameter", state=State.UNKNOWN)
         return Tensor(State.UNKNOWN, role="parameter")
     fill_external(interp, obj, obj.cls.dotted, args, kwargs)
