@@ -33,8 +33,8 @@ class StageAttributeMissing(Rule):
     symptom = Symptom.CRASH
     runtime = "RuntimeError: _get_attr_wrapped_model couldn't find attribute config"
     limits = (
-        "Classes known as stages only by their `set_input_tensor` are held to `config` alone. Silent where a base class "
-        "outside the tree may set the attribute."
+        "Classes known as stages only by their `set_input_tensor` are held to `config` alone, unless they set the two flags "
+        "of the schedule. Silent where a base class outside the tree may set the attribute."
     )
     guide = "1.2: required attributes of a stage"
 
@@ -85,7 +85,11 @@ class StageAttributeMissing(Rule):
             node: ast.AST = init[1] if init is not None and init[0] is cls else cls.node
             if not hidden_base(analysis.project, cls):
                 present = attributes_set(analysis.project, cls)
-                for name in _REQUIRED if stage.rank is not None else ("config",):
+                whole = (
+                    stage.rank is not None
+                    or {"pre_process", "share_embeddings_and_output_weights"} <= present
+                )
+                for name in _REQUIRED if whole else ("config",):
                     if name not in present:
                         value = "config" if name == "config" else "None"
                         yield self.finding(
