@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _LAYERS = re.compile(
     r"(^|[._])(num_layers|n_layers?|depths?|num_blocks|n_blocks|layers|blocks|processor_size|total_\w+)$"
 )
-_VALIDATED = re.compile(r"^(self\.)?(config|args|cfg|transformer_config)\.")
+_VALIDATED = re.compile(r"(^|[._ ])(config|args|cfg)\.")
 _CHECKED = re.compile(
     r"\bdivmod\(|%\s*(\(?\s*)?[\w.]*(pp|stages|pipeline|world_size)|math\.ceil\(|-\s*\(\s*-|ensure_divisibility"
 )
@@ -95,7 +95,7 @@ def _splits(function: ast.FunctionDef) -> Iterator[ast.BinOp]:
             left = ast.unparse(node.left)
             if (
                 _LAYERS.search(left)
-                and not _VALIDATED.search(left)
+                and not _VALIDATED.search(f"{left} {ast.unparse(right)}")
                 and (counts_stages(right) or counts_stages(node.right))
             ):
                 yield node

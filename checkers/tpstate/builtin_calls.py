@@ -9,8 +9,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ..project.project import NamespaceRef
-from . import attributes, calls, conditions, expressions, layers, providers, tensors
-from .arithmetic import numbers
+from . import arithmetic, attributes, calls, conditions, expressions, layers, providers, tensors
+
 from .events import Checkpointed, PairUsed
 from .interpreter import Interpreter
 from .symbols import Poly
@@ -103,7 +103,7 @@ def _named(
     if last in _TP_GETTERS:
         return Sym.named("tp", TP)
     if last == "divide" and len(args) == 2:
-        result = numbers(interp, ast.FloorDiv(), args[0], args[1], node, node)
+        result = arithmetic.numbers(interp, ast.FloorDiv(), args[0], args[1], node, node)
         interp.log.events.pop() if _just_divided(interp, node) else None
         return result
     if last == "ensure_divisibility":
@@ -531,7 +531,7 @@ def _sum(interp: Interpreter, args: tuple[Value, ...], kwargs: Kwargs, node: ast
         return UNKNOWN
     total: Value = args[1] if len(args) > 1 else Const(0)
     for value in found.items:
-        total = numbers(interp, ast.Add(), total, value, node, node)
+        total = arithmetic.numbers(interp, ast.Add(), total, value, node, node)
     return total
 
 

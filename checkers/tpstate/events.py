@@ -6,6 +6,8 @@ import ast
 from dataclasses import dataclass, field
 
 from ..facts.module import ClassFacts, ModuleFacts
+from .providers import Provider
+from .symbols import Poly
 from .values import Obj, Pair, Tensor, Value
 
 
@@ -45,6 +47,7 @@ class ParallelCall(Event):
     """A parallel layer was called with `given`."""
 
     layer: Obj = field(kw_only=True)
+    row: Provider = field(kw_only=True)
     given: Value = field(kw_only=True)
     result: Value = field(kw_only=True)
 
@@ -81,6 +84,7 @@ class Reshaped(Event):
 
     tensor: Tensor = field(kw_only=True)
     sizes: tuple[Value, ...] = field(kw_only=True)
+    equal: dict[str, Poly] = field(kw_only=True)
     nodes: tuple[ast.expr, ...] = field(kw_only=True)
 
 
@@ -106,7 +110,15 @@ class LossOnGathered(Event):
 
 @dataclass
 class WeightTaken(Event):
-    """The weight of a parallel layer was used without calling the layer."""
+    """The weight of a parallel layer was multiplied without calling the layer; `mark` names the result."""
+
+    layer: Obj = field(kw_only=True)
+    mark: str = field(kw_only=True)
+
+
+@dataclass
+class FusedLoad(Event):
+    """The weight of a fused column layer was loaded from a concatenation that was cut across the ranks."""
 
     layer: Obj = field(kw_only=True)
 
