@@ -149,12 +149,13 @@ class Analysis:
             interp.branch, interp.choice, interp.journals = {}, {}, []
             interp.frame = Frame(cls.module)
             interp.memo.clear()
+            interp.equal.clear()
             found = self.project.method(cls, "__init__")
             required = _required(found[1]) if found is not None else []
             node = ast.copy_location(ast.Name(cls.name, ast.Load()), cls.node)
             try:
                 kwargs: dict[str, Value] = {name: Sym.named(name, *attributes.tags_for(name)) for name in required}
-                calls.construct(interp, Cls(cls.dotted, cls), (), kwargs, node)
+                calls.construct(interp, Cls(cls.dotted, cls), (), kwargs, node, as_root=True)
             except (OutOfFuel, RecursionError):
                 interp.log.events.clear()
             finally:

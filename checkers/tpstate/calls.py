@@ -307,7 +307,8 @@ def construct(
     if interp.is_opaque(cls.facts.module):
         obj.opaque = True
         return obj
-    key = None if as_root or interp.journals else _twin_key(interp, cls, args, kwargs)
+    alone = as_root or interp.journals or interp.stop_at is not None
+    key = None if alone else _twin_key(interp, cls, args, kwargs)
     if key is not None and key in interp.twins:
         return interp.twins[key]
     before = len(interp.log.events)
