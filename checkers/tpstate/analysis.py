@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from ..facts.module import ClassFacts
 from ..project.project import Project
 from . import attributes, calls, expressions
-from .events import Built, Log
+from .events import Log
 from .interpreter import Frame, Interpreter, OutOfFuel
 from .symbols import Poly
 from .values import (
@@ -33,40 +33,49 @@ _WORDS = re.compile(
     r"Parallel|Distributed|One[A-Z]\w*|_REGISTRY|build_module|tensor_model_parallel|model_parallel_region|MultiheadAttention"
 )
 
+_PARALLEL_WORDS = re.compile(r"Parallel|Distributed|build_module|tensor_model_parallel|model_parallel_region")
 
 FUEL, GUIDE_FUEL = 12_000, 60_000
 """Steps for one class. The guide's stages hold whole models; elsewhere each layer is run on its own as well."""
 
-PLAIN_FUEL = 4_000
-"""Steps for the methods of a class that holds no parallel layer: enough for its wiring."""
+PLAIN_FUEL = 5_000
+"""Steps for a class that holds no parallel layer: enough for its wiring."""
 
 
-def worth_running(project: Project) -> list[ClassFacts]:
-    """Module classes that hold parallel layers or registry wrappers, by themselves or through what they name.
+def worth_running(project: Project) -> tuple[list[ClassFacts], set[int]]:
+    """Module classes that hold parallel layers or registry wrappers, by themselves or through what they name; and
+    the ids of those that may hold parallel layers.
 
     A training framework that is copied into another package is known by contract and not analysed itself.
     """
-    words: dict[int, set[str]] = {}
-    chosen: dict[int, ClassFacts] = {}
     vendored = re.compile("|".join(rf"\.{re.escape(prefix)}(\.|$)" for prefix in project.settings.framework) or r"(?!)")
     modules = [
         cls for cls in project.classes() if not vendored.search(cls.module.name) and project.is_module_class(cls)
     ]
-    for cls in modules:
-        text = "\n".join(cls.module.lines[cls.node.lineno - 1 : cls.node.end_lineno])
-        words[id(cls)] = set(re.findall(r"[A-Za-z_]\w*", text))
-        if _WORDS.search(text):
-            chosen[id(cls)] = cls
-    names = {cls.name for cls in chosen.values()}
+    texts = {id(cls): "\n".join(cls.module.lines[cls.node.lineno - 1 : cls.node.end_lineno]) for cls in modules}
+    words = {key: set(re.findall(r"[A-Za-z_]\w*", text)) for key, text in texts.items()}
+    chosen = _closure(modules, words, {key for key, text in texts.items() if _WORDS.search(text)})
+    parallel = _closure(
+        [cls for cls in modules if not cls.name.startswith("One")],
+        words,
+        {key for key, text in texts.items() if _PARALLEL_WORDS.search(text)},
+    )
+    return [cls for cls in modules if id(cls) in chosen], parallel
+
+
+def _closure(modules: list[ClassFacts], words: dict[int, set[str]], chosen: set[int]) -> set[int]:
+    """The chosen classes and all that name one of them."""
+    names = {cls.name for cls in modules if id(cls) in chosen}
     grew = True
     while grew:
         grew = False
         for cls in modules:
-            if id(cls) not in chosen and words[id(cls)] & names:
-                chosen[id(cls)] = cls
+            used = words[id(cls)] & names
+            if id(cls) not in chosen and any(word in cls.module.bindings for word in used):
+                chosen.add(id(cls))
                 names.add(cls.name)
                 grew = True
-    return [cls for cls in modules if id(cls) in chosen]
+    return chosen
 
 
 class Analysis:
@@ -74,9 +83,10 @@ class Analysis:
 
     def __init__(self, project: Project) -> None:
         self.project = project
-        self.interpreter = Interpreter(project, GUIDE_FUEL if project.follows_guide else FUEL)
+        self.interpreter = Interpreter(project)
         self.objects: dict[int, tuple[ClassFacts, Obj]] = {}
         self._done = False
+        self._parallel: set[int] = set()
 
     @property
     def log(self) -> Log:
@@ -89,7 +99,7 @@ class Analysis:
         if self._done:
             return
         self._done = True
-        classes = worth_running(self.project)
+        classes, self._parallel = worth_running(self.project)
         for index, cls in enumerate(classes):
             self.run(cls)
             if progress is not None:
@@ -103,31 +113,25 @@ class Analysis:
     def run(self, cls: ClassFacts) -> None:
         """Build the class with unknown arguments and run its methods, forward first."""
         interp = self.interpreter
-        interp.root, interp.fuel, interp.depth = cls, interp.fuel_per_root, 0
+        interp.root, interp.depth = cls, 0
+        interp.fuel = GUIDE_FUEL if self.project.follows_guide else FUEL
+        if id(cls) not in self._parallel:
+            interp.fuel = PLAIN_FUEL
         interp.branch, interp.choice, interp.journals = {}, {}, []
         interp.frame = Frame(cls.module)
         interp.memo.clear()
         interp.equal.clear()
-        before = len(interp.log.events)
         try:
             obj = self._build(cls)
             self.objects[id(cls)] = (cls, obj)
-            if not self._holds_parallel(before):
-                interp.fuel = min(interp.fuel, PLAIN_FUEL)
             self._run_methods(cls, obj)
         except OutOfFuel:
-            if self._holds_parallel(before):
+            if id(cls) in self._parallel:
                 interp.log.exhausted.append(cls)
         except RecursionError:
             interp.log.exhausted.append(cls)
         except Exception as error:  # one class must not take the others down with it
             interp.log.failed.append((cls, " ".join(f"{type(error).__name__}: {error}".split())))
-
-    def _holds_parallel(self, before: int) -> bool:
-        """Whether the running class built a parallel layer, by the events since `before`."""
-        return any(
-            isinstance(event, Built) and "__provider__" in event.obj.attrs for event in self.interpreter.log.events[before:]
-        )
 
     def _build(self, cls: ClassFacts) -> Obj:
         interp = self.interpreter

@@ -35,6 +35,9 @@ def evaluate(interp: Interpreter, frame: Frame, node: ast.expr) -> Value:
     interp.fuel -= 1
     if interp.fuel < 0:
         raise OutOfFuel
+    if type(node) is ast.Name:
+        value = frame.vars.get(node.id) or lookup(interp, frame, node.id)
+        return interp.settle(value) if type(value) is Choice else value
     handler = _HANDLERS.get(type(node))
     if handler is None:
         return UNKNOWN
@@ -44,10 +47,6 @@ def evaluate(interp: Interpreter, frame: Frame, node: ast.expr) -> Value:
 
 def _constant(interp: Interpreter, frame: Frame, node: ast.Constant) -> Value:
     return Const(node.value)
-
-
-def _name(interp: Interpreter, frame: Frame, node: ast.Name) -> Value:
-    return lookup(interp, frame, node.id)
 
 
 def lookup(interp: Interpreter, frame: Frame, name: str) -> Value:
@@ -399,7 +398,6 @@ def assign(interp: Interpreter, frame: Frame, target: ast.expr, value: Value) ->
 
 _HANDLERS: dict[type, Callable[..., Value]] = {
     ast.Constant: _constant,
-    ast.Name: _name,
     ast.Attribute: _attribute,
     ast.Call: _call,
     ast.Subscript: _subscript,

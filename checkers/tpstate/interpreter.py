@@ -52,11 +52,10 @@ Journal = dict[tuple[int, Any], tuple[dict[Any, Value], Any, Value | None]]
 class Interpreter:
     """Shared state of one analysis; the work is done by the functions of the sibling modules."""
 
-    def __init__(self, project: Project, fuel: int) -> None:
+    def __init__(self, project: Project) -> None:
         self.project = project
         self.log = Log()
-        self.fuel_per_root = fuel
-        self.fuel = fuel
+        self.fuel = 0
         self.branch: dict[str, bool] = {}
         self.choice: dict[str, bool] = {}
         self.journals: list[Journal] = []
@@ -70,6 +69,8 @@ class Interpreter:
         self.reduced: set[str] = set()
         self.held: dict[int, Obj] = {}
         self.memo: dict[Any, Value] = {}
+        self.pure: dict[Any, Value] = {}
+        self.twins: dict[Any, Obj] = {}
         self._framework: dict[int, bool] = {}
         self._serial = itertools.count()
 
