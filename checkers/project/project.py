@@ -139,10 +139,12 @@ class Project:
         namespace: NamespaceRef | None = None
         for root in roots:
             base = root.joinpath(*parts)
+            # A single name is never a lone file or bare folder of another part of the tree: `torch`, `utils`.
+            around = len(parts) > 1 or near.path.is_relative_to(root)
             for candidate in (base.with_name(f"{base.name}.py"), base / "__init__.py"):
-                if self.files.exists(candidate):
+                if self.files.exists(candidate) and (around or candidate.name == "__init__.py"):
                     return self.module_at(candidate)
-            if namespace is None and self.files.exists(base):
+            if namespace is None and around and self.files.exists(base):
                 namespace = NamespaceRef(dotted)
         return namespace
 
@@ -172,7 +174,7 @@ class Project:
         if isinstance(ref, External):
             return External(f"{ref.dotted}.{attr}")
         if isinstance(ref, NamespaceRef):
-            return self.find_module(f"{ref.dotted}.{attr}", near)
+            return self.find_module(f"{ref.dotted}.{attr}", near) or External(f"{ref.dotted}.{attr}")
         if isinstance(ref, ModuleFacts):
             return self._member(ref, attr, hops)
         return None

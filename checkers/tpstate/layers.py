@@ -79,7 +79,7 @@ def build_parallel(
     bound.update({name: value for name, value in kwargs.items() if name not in ("**", "*")})
     obj.args = bound
     obj.attrs["__provider__"] = Const(row)
-    interp.emit(Built, node, obj=obj, positional=len(args), keywords=dict(kwargs), open_keywords="**" in kwargs)
+    interp.emit(Built, node, obj=obj, positional=len(args), keywords=dict(kwargs), open_keywords="**" in kwargs, contract=row)  # fmt: skip
 
 
 def flag(interp: Interpreter, obj: Obj, name: str, default: bool | None) -> bool | None:
