@@ -121,7 +121,6 @@ class Analysis:
             interp.fuel = PLAIN_FUEL
         interp.branch, interp.choice, interp.journals = {}, {}, []
         interp.frame = Frame(cls.module)
-        interp.memo.clear()
         interp.equal.clear()
         try:
             obj = self._build(cls)

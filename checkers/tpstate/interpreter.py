@@ -46,7 +46,12 @@ class Frame:
     serial: int = 0
 
 
-Journal = dict[tuple[int, Any], tuple[dict[Any, Value], Any, Value | None]]
+@dataclass
+class Journal:
+    """What one side of an open condition wrote, with the values before; what was made on that side needs no undoing."""
+
+    entries: dict[tuple[int, Any], tuple[dict[Any, Value], Any, Value | None]] = field(default_factory=dict)
+    young: set[int] = field(default_factory=set)
 
 
 class Interpreter:
@@ -142,15 +147,21 @@ class Interpreter:
         """Store, remembering the old value for every open branch."""
         if self.journals:
             journal = self.journals[-1]
-            mark = (id(target), key)
-            if mark not in journal:
-                journal[mark] = (target, key, target.get(key))
+            if id(target) not in journal.young:
+                mark = (id(target), key)
+                if mark not in journal.entries:
+                    journal.entries[mark] = (target, key, target.get(key))
         target[key] = value
+
+    def made(self, target: dict[Any, Value]) -> None:
+        """`target` is new: nothing outside the open condition knows it."""
+        if self.journals:
+            self.journals[-1].young.add(id(target))
 
     def _undo(self, journal: Journal) -> dict[tuple[int, Any], Value | None]:
         """Restore what a branch changed; returns the values it had left."""
         left: dict[tuple[int, Any], Value | None] = {}
-        for mark, (target, key, old) in journal.items():
+        for mark, (target, key, old) in journal.entries.items():
             left[mark] = target.get(key)
             if old is None:
                 target.pop(key, None)
@@ -172,14 +183,14 @@ class Interpreter:
         marks: dict[tuple[int, Any], tuple[dict[Any, Value], Any, Value | None]] = {}
         for side, run in ((True, then), (False, other)):
             self.branch = {**before, **implied(key, side)}
-            journal: Journal = {}
+            journal = Journal()
             self.journals.append(journal)
             try:
                 goes_on = run()
             finally:
                 self.journals.pop()
             results.append((goes_on, journal))
-            marks.update({mark: entry for mark, entry in journal.items() if mark not in marks})
+            marks.update({mark: entry for mark, entry in journal.entries.items() if mark not in marks})
             kept.append(self._undo(journal))
         self.branch = before
         goes = (results[0][0], results[1][0])
