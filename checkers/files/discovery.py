@@ -93,13 +93,14 @@ class FileSet:
             self._loaded[path] = file
         return self._loaded[path]
 
-    def parsed(self) -> Iterator[SourceFile]:
-        """Every file that was read so far: those of `files`, and those that a name led to."""
-        yield from (file for file in self._loaded.values() if file is not None)
-
     def source(self, shown: str) -> SourceFile | None:
         """The file that messages name so, if it was read and parsed."""
         return self._loaded.get(Path(os.path.abspath(shown)))
+
+    @property
+    def parsed(self) -> list[SourceFile]:
+        """Every file that was parsed so far."""
+        return [file for file in self._loaded.values() if file is not None]
 
     def exists(self, path: Path) -> bool:
         """Whether a file or folder is there, from listings of folders that are read once."""

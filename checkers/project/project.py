@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, TypeVar
 
 from ..facts.module import Binding, ClassFacts, Import, ModuleFacts, read_module
 from ..files.discovery import FileSet
@@ -50,6 +51,8 @@ class NamespaceRef:
 
 Ref = ClassFacts | FunctionRef | ValueRef | ModuleFacts | External | NamespaceRef
 
+K = TypeVar("K")
+
 _MAX_HOPS = 24
 
 _GUIDE = re.compile(
@@ -74,11 +77,24 @@ class Project:
         self._by_last_name: dict[str, list[ModuleFacts]] = {}
         self._guide: bool | None = None
         self._roots: dict[Path, Path] = {}
+        self._known: dict[Callable[[Project], Any], Any] = {}
         self.modules: list[ModuleFacts] = []
         for source in files.files:
             facts = self.module_at(source.path)
             if facts is not None:
                 self.modules.append(facts)
+
+    def knowledge(self, kind: Callable[[Project], K]) -> K:
+        """What a class of this package works out from the whole project, computed on first use."""
+        if kind not in self._known:
+            self._known[kind] = kind(self)
+        found: K = self._known[kind]
+        return found
+
+    def is_framework(self, module: ModuleFacts) -> bool:
+        """Whether a module belongs to a copy of the training framework, which is known by contract."""
+        name = f".{module.name}."
+        return any(f".{prefix}." in name for prefix in self.settings.framework)
 
     def module_at(self, path: Path) -> ModuleFacts | None:
         """The facts of a file, read on first use; None when it is absent or cannot be read."""
@@ -118,7 +134,9 @@ class Project:
         if self.settings.profile != "auto":
             return self.settings.profile == "guide"
         if self._guide is None:
-            self._guide = any(_GUIDE.search(module.text) for module in self.modules if module.path in self.files.targets)
+            self._guide = any(
+                _GUIDE.search(module.text) for module in self.modules if module.path in self.files.targets
+            )
         return self._guide
 
     # -- modules by name -------------------------------------------------------------------------------------
@@ -139,10 +157,12 @@ class Project:
         namespace: NamespaceRef | None = None
         for root in roots:
             base = root.joinpath(*parts)
+            # A single name is never a lone file or bare folder of another part of the tree: `torch`, `utils`.
+            around = len(parts) > 1 or near.path.is_relative_to(root)
             for candidate in (base.with_name(f"{base.name}.py"), base / "__init__.py"):
-                if self.files.exists(candidate):
+                if self.files.exists(candidate) and (around or candidate.name == "__init__.py"):
                     return self.module_at(candidate)
-            if namespace is None and self.files.exists(base):
+            if namespace is None and around and self.files.exists(base):
                 namespace = NamespaceRef(dotted)
         return namespace
 
@@ -172,7 +192,7 @@ class Project:
         if isinstance(ref, External):
             return External(f"{ref.dotted}.{attr}")
         if isinstance(ref, NamespaceRef):
-            return self.find_module(f"{ref.dotted}.{attr}", near)
+            return self.find_module(f"{ref.dotted}.{attr}", near) or External(f"{ref.dotted}.{attr}")
         if isinstance(ref, ModuleFacts):
             return self._member(ref, attr, hops)
         return None
@@ -185,7 +205,10 @@ class Project:
             return self._follow(module, name, binding, hops)
         if module.is_package:
             inner = self.find_module(f"{module.name}.{name}", module)
-            if isinstance(inner, ModuleFacts) and inner.path.parent in (module.path.parent, module.path.parent / name):
+            if isinstance(inner, ModuleFacts) and inner.path.parent in (
+                module.path.parent,
+                module.path.parent / name,
+            ):
                 return inner
         for star in module.stars:
             target = self._import_target(module, star)
@@ -210,7 +233,9 @@ class Project:
             found = self._attribute(target, value.attr, module, hops + 1)
             if found is None and isinstance(target, ModuleFacts | NamespaceRef):
                 dotted = module.absolute(value.module)
-                return self.find_module(f"{dotted}.{value.attr}", module) or External(f"{dotted}.{value.attr}")
+                return self.find_module(f"{dotted}.{value.attr}", module) or External(
+                    f"{dotted}.{value.attr}"
+                )
             return found
         alias = dotted_name(value)
         if alias is not None and alias != name:
@@ -247,7 +272,9 @@ class Project:
 
     def _lazy_target(self, module: ModuleFacts, name: str, value: ast.expr, hops: int) -> Ref | None:
         parts = [value] if isinstance(value, ast.Constant) else list(getattr(value, "elts", []))
-        texts = [part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str)]
+        texts = [
+            part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str)
+        ]
         if not texts:
             return None
         target = self._import_target(module, texts[0])
@@ -294,9 +321,12 @@ class Project:
     def is_module_class(self, cls: ClassFacts) -> bool:
         """Whether the class is a torch.nn.Module, as far as its visible bases tell."""
         return any(
-            isinstance(entry, External) and entry.dotted.split(".")[-1] in ("Module", "MegatronModule", "ModuleList", "Sequential")
+            isinstance(entry, External)
+            and entry.dotted.split(".")[-1] in ("Module", "MegatronModule", "ModuleList", "Sequential")
             for entry in self.mro(cls)
-        ) or "forward" in {name for entry in self.mro(cls) if isinstance(entry, ClassFacts) for name in entry.methods}
+        ) or "forward" in {
+            name for entry in self.mro(cls) if isinstance(entry, ClassFacts) for name in entry.methods
+        }
 
 
 def dotted_name(node: ast.AST) -> str | None:

@@ -10,7 +10,7 @@ from ..rule import Rule, Symptom
 from ..tpstate.events import ParallelCall
 from ..tpstate.layers import label, size
 from ..tpstate.symbols import Poly
-from ..tpstate.values import Tensor
+from ..tpstate.values import State, Tensor
 from ..tpstate.verdicts import at, by_site, evidence, first_certain, owner_name, site_place, why
 
 if TYPE_CHECKING:
@@ -94,6 +94,8 @@ def _differs(event: ParallelCall) -> bool:
     takes = size(event.layer, event.row, 0)
     if not isinstance(given, Tensor) or given.width is None or takes is None or given.why is None:
         return False
+    if given.state is State.SHARDED and not given.last:
+        return False  # reshaped on the way: the last dimension is another one now
     return cannot_be_equal(given.width, takes)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from ..facts.module import ClassFacts, Import, ModuleFacts
 from ..project.project import External, FunctionRef, Project, ValueRef
 from . import attributes, calls, expressions
-from .events import Log
+from .events import Built, Log
 from .interpreter import Frame, Interpreter, OutOfFuel
 from .providers import provider_for
 from .symbols import Poly
@@ -31,8 +31,8 @@ from .values import (
 
 
 _WORDS = re.compile(
-    r"Parallel|Distributed|One[A-Z]\w*|_REGISTRY|build_module|tensor_model_parallel|model_parallel_region|MultiheadAttention|"
-    r"set_input_tensor|parallel_cross_entropy"
+    r"Parallel|Distributed|One[A-Z]\w*|_REGISTRY|build_module|tensor_parallel\.|tensor_model_parallel|model_parallel_region"
+    r"|MultiheadAttention|set_input_tensor|parallel_cross_entropy"
 )
 
 _PARALLEL_WORDS = re.compile(r"Parallel|Distributed|build_module|tensor_model_parallel|model_parallel_region")
@@ -136,6 +136,7 @@ class Analysis:
         self.project = project
         self.interpreter = Interpreter(project)
         self.objects: dict[int, tuple[ClassFacts, Obj]] = {}
+        self._defaults: dict[int, list[Built]] = {}
         self._done = False
         self._parallel: set[int] = set()
 
@@ -170,7 +171,6 @@ class Analysis:
             interp.fuel = PLAIN_FUEL
         interp.branch, interp.choice, interp.journals = {}, {}, []
         interp.frame = Frame(cls.module)
-        interp.memo.clear()
         interp.equal.clear()
         try:
             obj = self._build(cls)
@@ -183,6 +183,35 @@ class Analysis:
             interp.log.exhausted.append(cls)
         except Exception as error:  # one class must not take the others down with it
             interp.log.failed.append((cls, " ".join(f"{type(error).__name__}: {error}".split())))
+
+    def built_by_default(self, cls: ClassFacts, stop_at: Callable[[Obj, ast.FunctionDef], bool]) -> list[Built]:
+        """What a class builds with the default values of its arguments, down to the modules `stop_at` names.
+
+        Arguments without a default stay unknown. What is seen on the way is no part of the log.
+        """
+        if id(cls) not in self._defaults:
+            self.run_all()
+            interp = self.interpreter
+            log, interp.log, interp.stop_at = interp.log, Log(), stop_at
+            twins, interp.twins = interp.twins, {}
+            interp.root, interp.fuel, interp.depth = cls, GUIDE_FUEL, 0
+            interp.branch, interp.choice, interp.journals = {}, {}, []
+            interp.frame = Frame(cls.module)
+            interp.memo.clear()
+            interp.equal.clear()
+            found = self.project.method(cls, "__init__")
+            required = _required(found[1]) if found is not None else []
+            node = ast.copy_location(ast.Name(cls.name, ast.Load()), cls.node)
+            try:
+                kwargs: dict[str, Value] = {name: Sym.named(name, *attributes.tags_for(name)) for name in required}
+                calls.construct(interp, Cls(cls.dotted, cls), (), kwargs, node, as_root=True)
+            except (OutOfFuel, RecursionError):
+                interp.log.events.clear()
+            finally:
+                built = [event for event in interp.log.events if isinstance(event, Built)]
+                interp.log, interp.stop_at, interp.twins = log, None, twins
+            self._defaults[id(cls)] = built
+        return self._defaults[id(cls)]
 
     def _build(self, cls: ClassFacts) -> Obj:
         interp = self.interpreter
@@ -203,8 +232,9 @@ class Analysis:
             args, kwargs = self.unknown_arguments(found[0], found[1], constructor=False)
             func = Func(found[1], found[0].module, None, found[0])
             node = ast.copy_location(ast.Name(name, ast.Load()), found[1])
-            static = any(ast.unparse(d) == "staticmethod" for d in found[1].decorator_list)
-            calls.call(self.interpreter, func if static else Bound(func, obj), args, kwargs, node)
+            kinds = {ast.unparse(d) for d in found[1].decorator_list}
+            bound = Bound(func, obj.cls if "classmethod" in kinds else obj)
+            calls.call(self.interpreter, func if "staticmethod" in kinds else bound, args, kwargs, node)
 
     def unknown_arguments(
         self, holder: ClassFacts, method: ast.FunctionDef, constructor: bool
@@ -233,6 +263,14 @@ class Analysis:
         if constructor or default is not None or plain or "Optional" in annotation:
             return Sym.named(arg.arg, *attributes.tags_for(arg.arg))
         return Tensor(State.UNKNOWN, width=Poly.atom(f"|{arg.arg}.width"), tag="argument")
+
+
+def _required(method: ast.FunctionDef) -> list[str]:
+    """Parameters without a default, `self` left out."""
+    spec = method.args
+    names = [arg.arg for arg in (*spec.posonlyargs, *spec.args)]
+    keyword_only = [arg.arg for arg, default in zip(spec.kwonlyargs, spec.kw_defaults, strict=True) if default is None]
+    return names[1 : len(names) - len(spec.defaults)] + keyword_only
 
 
 def _is_property(method: ast.FunctionDef) -> bool:

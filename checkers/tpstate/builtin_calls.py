@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ..project.project import NamespaceRef
-from . import attributes, calls, conditions, expressions, layers, providers, tensors
-from .arithmetic import constant, numbers
+from . import arithmetic, attributes, calls, conditions, expressions, layers, providers, tensors
+from .arithmetic import constant
 from .events import Checkpointed, PairUsed
 from .interpreter import Interpreter
 from .symbols import Poly
@@ -26,6 +26,7 @@ from .values import (
     Heap,
     Known,
     Mod,
+    NoEntry,
     Obj,
     ObjMethod,
     Pair,
@@ -37,6 +38,7 @@ from .values import (
     Table,
     Tensor,
     Value,
+    number,
     poly_of,
 )
 
@@ -103,7 +105,7 @@ def _named(
     if last in _TP_GETTERS:
         return Sym.named("tp", TP)
     if last == "divide" and len(args) == 2:
-        result = numbers(interp, ast.FloorDiv(), args[0], args[1], node, node)
+        result = arithmetic.numbers(interp, ast.FloorDiv(), args[0], args[1], node, node)
         interp.log.events.pop() if _just_divided(interp, node) else None
         return result
     if last == "ensure_divisibility":
@@ -144,8 +146,10 @@ def _checkpoint(interp: Interpreter, dotted: str, args: tuple[Value, ...], kwarg
                 bad = "a list"
             elif isinstance(settled, Obj) and settled.cls.facts is not None:
                 bad = f"an object of class {settled.cls.dotted.rsplit('.', 1)[-1]}"
-            if bad:
-                interp.emit(Checkpointed, node, style="megatron", bad=bad)
+            elif isinstance(settled, Const) and isinstance(settled.value, int | float | str):
+                bad = f"the {type(settled.value).__name__} {settled.value!r}"
+            if bad and "megatron" in dotted:
+                interp.emit(Checkpointed, node, bad=bad)
     inner = {key: value for key, value in kwargs.items() if key not in ("use_reentrant", "preserve_rng_state", "context_fn")}
     return calls.call(interp, args[0], rest, {} if megatron else inner, node)
 
@@ -191,6 +195,8 @@ def _torch(
 ) -> Value:
     if dotted.endswith(("distributed.all_reduce", "dist.all_reduce")):
         return UNKNOWN
+    if last == "linspace" and all(isinstance(arg, Const) for arg in args):
+        return _math(interp, last, args, node)
     if last in _FACTORIES:
         dims = args
         if len(args) == 1:
@@ -224,6 +230,10 @@ def _math(interp: Interpreter, last: str, args: tuple[Value, ...], node: ast.exp
                 return Heap("list", {"content": Seq(tuple(Const(low + step * i) for i in range(min(count, 4096))))})
         except (TypeError, ValueError, ArithmeticError):
             return UNKNOWN
+    items = attributes.as_seq(interp, args[0]) if last == "prod" and len(args) == 1 else None
+    factors = [poly_of(item) for item in items.items] if items is not None and items.rest is None else []
+    if factors and None not in factors:
+        return number(math.prod((poly for poly in factors if poly is not None), start=Poly.number(1)))
     first = poly_of(args[0]) if args else None
     if last in ("ceil", "floor", "prod") and first is not None and isinstance(args[0], Sym):
         if last == "floor":
@@ -309,6 +319,8 @@ _OF_STRINGS = frozenset(
 
 
 def _string_method(owner: Const, name: str, args: tuple[Value, ...], kwargs: Kwargs) -> Value:
+    if name == "item" and isinstance(owner.value, int | float):
+        return owner
     if isinstance(owner.value, str) and all(isinstance(arg, Const) for arg in (*args, *kwargs.values())):
         if name in _OF_STRINGS and not (name == "format" and ":" in owner.value):
             given = [arg.value for arg in args if isinstance(arg, Const)]
@@ -351,7 +363,7 @@ def _list_method(interp: Interpreter, owner: Heap | Obj, content: Seq, name: str
                 store(Seq(tuple(items)))
                 return value
         return UNKNOWN
-    if name in ("children", "modules", "__iter__", "copy"):
+    if name in ("children", "modules", "__iter__", "copy", "tolist"):
         return content
     return UNKNOWN
 
@@ -376,6 +388,8 @@ def _dict_method(
                     rest = {entry: item for entry, item in content.entries.items() if entry != name_of}
                     interp.write(owner.attrs, "content", Table(rest, content.rest, content.name))  # type: ignore[arg-type]
                 return value
+            if content.rest is None and name == "get" and len(args) == 1 and content.name and isinstance(name_of, str):
+                return NoEntry(None, name_of, content)
             return default if content.rest is None else UNKNOWN
         return UNKNOWN
     if name == "items":
@@ -562,7 +576,7 @@ def _sum(interp: Interpreter, args: tuple[Value, ...], kwargs: Kwargs, node: ast
         return UNKNOWN
     total: Value = args[1] if len(args) > 1 else Const(0)
     for value in found.items:
-        total = numbers(interp, ast.Add(), total, value, node, node)
+        total = arithmetic.numbers(interp, ast.Add(), total, value, node, node)
     return total
 
 

@@ -20,6 +20,7 @@ from .values import (
     Func,
     Heap,
     Known,
+    NoEntry,
     NothingReturned,
     Obj,
     ObjMethod,
@@ -102,6 +103,9 @@ def call(interp: Interpreter, callee: Value, args: tuple[Value, ...], kwargs: Kw
         if len(callee.items) == 2 and all(isinstance(i, Const) and isinstance(i.value, str) for i in callee.items):
             entry = ", ".join(repr(item.value) for item in callee.items if isinstance(item, Const))
             interp.emit(EntryCalled, node, entry=f"({entry})")
+        return UNKNOWN
+    if isinstance(callee, NoEntry):
+        note_missing(interp, callee.table, callee.key, node)
         return UNKNOWN
     return unknown_call(interp, callee, args, node)
 
@@ -205,6 +209,7 @@ def _frame_serial(interp: Interpreter, func: Func, bound: Kwargs) -> int:
 def run_frame(interp: Interpreter, frame: Frame) -> Value:
     """Run the body of a prepared frame and join what it returns."""
     func = frame.function
+    interp.made(frame.vars)
     outer, branch = interp.frame, interp.branch
     interp.frame, interp.branch = frame, dict(branch)
     interp.depth += 1
@@ -278,6 +283,7 @@ def construct(
     A parallel layer of the tree is read only when it is the root itself.
     """
     obj = Obj(cls, made_at=interp.site(node))
+    interp.made(obj.attrs)
     if cls.facts is None:
         return layers.build_external(interp, obj, args, kwargs, node)
     row = provider_for(interp.project, cls.facts)
@@ -304,11 +310,14 @@ def construct(
     if interp.is_opaque(cls.facts.module):
         obj.opaque = True
         return obj
-    key = None if as_root or interp.journals else _twin_key(interp, cls, args, kwargs)
+    alone = as_root or interp.stop_at is not None
+    key = None if alone else _twin_key(interp, cls, args, kwargs)
     if key is not None and key in interp.twins:
         return interp.twins[key]
     before = len(interp.log.events)
     obj.args = binding.names_of(interp, method[1], (obj, *args), kwargs)
+    if interp.stop_at is not None and cls.facts is not interp.root and interp.stop_at(obj, method[1]):
+        return obj
     run_function(interp, func, (obj, *args), kwargs, node)
     if key is not None and not any(isinstance(event, _OF_THE_CALLER) for event in interp.log.events[before:]):
         interp.twins[key] = obj

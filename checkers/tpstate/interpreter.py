@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from ..facts.module import ClassFacts, ModuleFacts
 from ..project.project import Project
-from .events import Event, Log, Site
+from .events import FAILURES, Event, Log, Site
 from .symbols import Poly
 from .values import UNKNOWN, Choice, Obj, Step, Sym, Value, choose
 
@@ -46,8 +46,15 @@ class Frame:
     serial: int = 0
 
 
-Journal = dict[tuple[int, Any], tuple[dict[Any, Value], Any, Value | None]]
 Marks = list[tuple[dict[Any, Value], Any, Value | None]]
+
+
+@dataclass
+class Journal:
+    """What one side of an open condition wrote, with the values before; what was made on that side needs no undoing."""
+
+    entries: dict[tuple[int, Any], tuple[dict[Any, Value], Any, Value | None]] = field(default_factory=dict)
+    young: set[int] = field(default_factory=set)
 
 
 class Interpreter:
@@ -64,6 +71,7 @@ class Interpreter:
         self.jumped = False
         self.frame: Frame | None = None
         self.depth = 0
+        self.catching = 0
         self.root: ClassFacts | None = None
         self.globals: dict[tuple[int, str], Value] = {}
         self.reading: set[tuple[int, str]] = set()
@@ -75,6 +83,7 @@ class Interpreter:
         self.memo: dict[Any, Value] = {}
         self.pure: dict[Any, Value] = {}
         self.twins: dict[Any, Obj] = {}
+        self.stop_at: Callable[[Obj, ast.FunctionDef], bool] | None = None
         self._framework: dict[int, bool] = {}
         self._serial = itertools.count()
 
@@ -113,7 +122,7 @@ class Interpreter:
 
     def site(self, node: ast.expr | ast.stmt) -> Site:
         assert self.frame is not None
-        return Site(self.frame.module, node)
+        return Site(self.frame.module, node, self.frame.function)
 
     def step(self, node: ast.AST, text: str, *before: Step | None) -> Step:
         """A link of evidence at `node` of the running file."""
@@ -133,6 +142,8 @@ class Interpreter:
     def emit(self, kind: Callable[..., E], node: ast.expr | ast.stmt, **fields: Any) -> None:
         """Log an event at `node` of the running frame."""
         assert self.frame is not None
+        if self.catching and kind in FAILURES:
+            return
         self.log.events.append(
             kind(
                 self.site(node),
@@ -151,15 +162,21 @@ class Interpreter:
         """Store, remembering the old value for every open branch."""
         if self.journals:
             journal = self.journals[-1]
-            mark = (id(target), key)
-            if mark not in journal:
-                journal[mark] = (target, key, target.get(key))
+            if id(target) not in journal.young:
+                mark = (id(target), key)
+                if mark not in journal.entries:
+                    journal.entries[mark] = (target, key, target.get(key))
         target[key] = value
+
+    def made(self, target: dict[Any, Value]) -> None:
+        """`target` is new: nothing outside the open condition knows it."""
+        if self.journals:
+            self.journals[-1].young.add(id(target))
 
     def _undo(self, journal: Journal) -> dict[tuple[int, Any], Value | None]:
         """Restore what a branch changed; returns the values it had left."""
         left: dict[tuple[int, Any], Value | None] = {}
-        for mark, (target, key, old) in journal.items():
+        for mark, (target, key, old) in journal.entries.items():
             left[mark] = target.get(key)
             if old is None:
                 target.pop(key, None)
@@ -182,7 +199,7 @@ class Interpreter:
         marks: dict[tuple[int, Any], tuple[dict[Any, Value], Any, Value | None]] = {}
         for side, run in ((True, then), (False, other)):
             self.branch = {**before, **implied(key, side)}
-            journal: Journal = {}
+            journal = Journal()
             self.journals.append(journal)
             try:
                 goes_on = run()
@@ -190,7 +207,7 @@ class Interpreter:
                 self.journals.pop()
             results.append((goes_on, journal))
             jumps.append(not goes_on and self.jumped)
-            marks.update({mark: entry for mark, entry in journal.items() if mark not in marks})
+            marks.update({mark: entry for mark, entry in journal.entries.items() if mark not in marks})
             kept.append(self._undo(journal))
         self.branch = before
         goes = (results[0][0], results[1][0])

@@ -46,6 +46,7 @@ REDUCE = frozenset("sum mean max min amax amin norm std var prod argmax argmin a
 ARITHMETIC = frozenset("add sub mul div true_divide subtract multiply maximum minimum".split())
 ADDITIVE = frozenset("add sub subtract".split())
 SCALAR = frozenset("item tolist numel dim size stride element_size data_ptr nelement ndimension get_device".split())
+_METHODS = KEEP | RESHAPE | MOVE | SPLIT | REDUCE | ARITHMETIC | SCALAR | {"matmul", "bmm", "mm", "unbind", "size", "new_zeros"}
 
 
 def attribute(interp: Interpreter, tensor: Tensor, attr: str, node: ast.expr) -> Value:
@@ -58,6 +59,8 @@ def attribute(interp: Interpreter, tensor: Tensor, attr: str, node: ast.expr) ->
         return moved(tensor)
     if attr in ("device", "dtype", "ndim", "is_cuda", "requires_grad", "layout", "sequence_parallel"):
         return Sym(Poly.atom(f"{tensor.tag or 'tensor'}.{attr}"))
+    if tensor.tag == "argument" and attr not in _METHODS and not attr.endswith("_"):
+        return Tensor(State.UNKNOWN, tag="argument")  # an object that carries tensors
     return TensorMethod(tensor, attr)
 
 
@@ -93,7 +96,7 @@ def indexed(interp: Interpreter, tensor: Tensor, index: Value, node: ast.Subscri
         return interp.fresh("size") if isinstance(index, Const) else Seq((), UNKNOWN)
     touches_last = _touches_last(index, node)
     if touches_last and tensor.state is State.SHARDED:
-        return tensor.but(last=False, width=None, dims=None)
+        return moved(tensor)
     return used_whole(tensor).but(width=None, dims=None) if touches_last else tensor.but(dims=None)
 
 
@@ -111,9 +114,7 @@ def _touches_last(index: Value, node: ast.Subscript) -> bool:
 
 def moved(tensor: Tensor) -> Tensor:
     """Dimensions changed places: a split one may be anywhere now."""
-    if tensor.state is State.SHARDED:
-        return tensor.but(last=False, dims=None)
-    return used_whole(tensor).but(width=None, dims=None)
+    return used_whole(tensor).but(last=tensor.state is not State.SHARDED, width=None, dims=None)
 
 
 def used_whole(tensor: Tensor) -> Tensor:
@@ -188,7 +189,11 @@ def _on_first(
     if name in ("layer_norm", "rms_norm", "normalize", "group_norm"):
         return used_whole(first)
     if name in REDUCE:
-        return Tensor(State.UNKNOWN)
+        dim = kwargs.get("dim", rest[0] if rest else None)
+        kept = kwargs.get("keepdim", rest[1] if len(rest) > 1 else Const(False))
+        on_last = isinstance(dim, Const) and dim.value == -1
+        narrow = on_last and isinstance(kept, Const) and kept.value is True
+        return Tensor(State.UNKNOWN, width=Poly.number(1) if narrow else None)
     if name in ("glu",):
         return first.but(width=None, last=False)
     if name in ("new_zeros", "new_ones", "new_empty", "new_full", "new_tensor"):
@@ -210,21 +215,20 @@ def _reshaped(
     last = poly_of(sizes[-1]) if sizes and name in ("view", "reshape") else None
     if tensor.state is State.SHARDED:
         share = isinstance(sizes[-1], Sym) and PER_RANK in sizes[-1].tags if sizes else False
-        same = share and tensor.width is not None and last is not None and _is_share(last, tensor.width)
-        whole = len(sizes) > 0 and isinstance(sizes[-1], Const) and sizes[-1].value == -1
-        folded = whole and len(sizes) == 2 and isinstance(sizes[0], Const)
-        return tensor.but(last=bool(same), width=tensor.width, dims=None) if not folded else tensor.but(last=False)
+        known = tensor.last and share and tensor.width is not None and last is not None
+        same = known and _is_share(last, tensor.width, interp.equal)  # type: ignore[arg-type]
+        return tensor.but(last=same, width=tensor.width if same else None, dims=None)
     if last is not None and last == tensor.width:
         return tensor.but(dims=None)
     return used_whole(tensor).but(width=None, dims=None)
 
 
-def _is_share(share: Poly, width: Poly) -> bool:
+def _is_share(share: Poly, width: Poly, known: dict[str, Poly]) -> bool:
     """Whether a per-rank size is this width divided by some TP size."""
     if len(share.terms) != 1 or len(share.terms[0][0]) != 1:
         return False
     atom = share.terms[0][0][0]
-    return not isinstance(atom, str) and atom.top == width
+    return not isinstance(atom, str) and atom.top.substituted(known) == width.substituted(known)
 
 
 def _divided(
@@ -361,7 +365,7 @@ def _two_tensors(interp: Interpreter, left: Tensor, right: Tensor, node: ast.exp
         if known.state is State.UNKNOWN:
             return Tensor(State.UNKNOWN, width=left.width if left.width == right.width else None)
         other = right if known is left else left
-        if known.state is State.FULL and other.role == "parameter":
+        if known.state is State.FULL and (other.role == "parameter" or _narrow(other)):
             return known.but(dims=None)
         return _with_unknown(known, additive)
     if left.state is right.state:
@@ -384,13 +388,12 @@ def matmul(interp: Interpreter, left: Value, right: Value, node: ast.expr) -> Va
     if not isinstance(left, Tensor) or not isinstance(right, Tensor):
         return UNKNOWN
     if left.state is right.state is State.SHARDED:
-        width = right.width if right.width == left.width else right.width or left.width
-        return Tensor(State.SHARDED, last=False, width=width, why=right.why or left.why)
+        return Tensor(State.SHARDED, last=False, why=right.why or left.why)
     if left.state is right.state is State.FULL:
         return Tensor(State.FULL, why=left.why)
     known = left if left.state is State.SHARDED else right if right.state is State.SHARDED else None
     if known is not None and not known.last:
-        return Tensor(State.SHARDED, last=False, width=known.width, why=known.why)
+        return Tensor(State.SHARDED, last=False, why=known.why)
     return Tensor(State.UNKNOWN)
 
 
@@ -410,7 +413,7 @@ def _attention(interp: Interpreter, query: Value, rest: tuple[Value, ...], node:
         calls.as_tensor(interp, value, node, "it is passed to `scaled_dot_product_attention`")
     query = query.output if isinstance(query, Pair) else query
     if isinstance(query, Tensor) and query.state is State.SHARDED:
-        return query.but(last=False, dims=None)
+        return moved(query)
     value = interp.settle(rest[1]) if len(rest) > 1 else UNKNOWN
     if isinstance(value, Tensor) and value.state is not State.UNKNOWN:
         return moved(value)
