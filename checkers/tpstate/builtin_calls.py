@@ -305,7 +305,7 @@ def _super_method(
             layers.fill_external(interp, obj, external, args, kwargs)
             obj.opaque = external.rsplit(".", 1)[-1] not in ("Module", "Sequential", "ModuleList")
             if external.endswith("MegatronModule"):
-                interp.write(obj.attrs, "config", kwargs.get("config", args[0] if args else UNKNOWN))  # type: ignore[arg-type]
+                interp.write(obj.attrs, "config", kwargs.get("config", args[0] if args else UNKNOWN))
         return NONE
     if name in ("forward", "__call__") and row is not None and "__provider__" in obj.attrs:
         return interp.lift(lambda first: layers.call_parallel(interp, obj, row, first, kwargs, node), args[0] if args else UNKNOWN)

@@ -74,7 +74,9 @@ class Trees:
         settings = Settings(profile="guide", base=self.folder)
         analysis = Analysis(Project(FileSet.gather([self.folder], settings), settings))
         assert not analysis.log.failed
-        given = [e.given for e in analysis.log.events if isinstance(e, ParallelCall) and e.layer.name == "probe"]
+        given = [
+            e.given for e in analysis.log.events if isinstance(e, ParallelCall) and e.layer.name == "probe"
+        ]
         return {value.state.name.lower() if isinstance(value, Tensor) else "no tensor" for value in given}
 
 

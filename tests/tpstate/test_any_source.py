@@ -53,7 +53,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def checked(folder: Path, text: bytes) -> Result:
     """One run over a file with these bytes, and one that holds modules it may have named."""
     (folder / "model.py").write_bytes(text)
-    (folder / "one_attention.py").write_text((FIXTURES / "input-is-parallel-mismatch/bad_registry/one_attention.py").read_text("utf-8"))
+    (folder / "one_attention.py").write_text(
+        (FIXTURES / "input-is-parallel-mismatch/bad_registry/one_attention.py").read_text("utf-8")
+    )
     with limited(SECONDS):
         result = run([folder], Settings(profile="guide", tp=(2, 4), base=folder))
     internal = [skip.reason for skip in result.skipped if "internal error" in skip.reason]
@@ -79,7 +81,8 @@ def places(tree: ast.AST, kind: type[ast.AST]) -> list[tuple[ast.AST, str, int |
                 found += [
                     (parent, name, index)
                     for index, item in enumerate(value)
-                    if isinstance(item, kind) and not isinstance(getattr(item, "ctx", None), ast.Store | ast.Del)
+                    if isinstance(item, kind)
+                    and not isinstance(getattr(item, "ctx", None), ast.Store | ast.Del)
                 ]
     return found
 
@@ -126,7 +129,14 @@ def changed(tree: ast.Module, other: ast.Module, step: tuple[int, int, int]) -> 
     elif how % 5 == 3 and isinstance(parent_list := getattr(place[0], place[1]), list):
         parent_list.insert(what % (len(parent_list) + 1), taken(targets[what % len(targets)]))
     else:
-        wrap = ("while x: pass", "for x in x: pass", "if x: pass", "with x as x: pass", "try: pass\nfinally: pass", "def x(): pass")
+        wrap = (
+            "while x: pass",
+            "for x in x: pass",
+            "if x: pass",
+            "with x as x: pass",
+            "try: pass\nfinally: pass",
+            "def x(): pass",
+        )
         block = ast.parse(wrap[what % len(wrap)]).body[0]
         block.body = [taken(place)]  # type: ignore[attr-defined]
         put(place, block)
@@ -136,8 +146,14 @@ numbers = st.integers(0, 9999)
 
 
 @quick
-@given(first=numbers, second=numbers, steps=st.lists(st.tuples(numbers, numbers, numbers), min_size=1, max_size=12))
-def test_mutations_of_real_modules(folder: Path, first: int, second: int, steps: list[tuple[int, int, int]]) -> None:
+@given(
+    first=numbers,
+    second=numbers,
+    steps=st.lists(st.tuples(numbers, numbers, numbers), min_size=1, max_size=12),
+)
+def test_mutations_of_real_modules(
+    folder: Path, first: int, second: int, steps: list[tuple[int, int, int]]
+) -> None:
     tree, other = (ast.parse(sources()[number % len(sources())]) for number in (first, second))
     for step in steps:
         changed(tree, other, step)
@@ -154,7 +170,10 @@ PIECES = ("class M(nn.Module):\n", "    def __init__(self):\n", "        self.fc
 @quick
 @given(st.lists(st.sampled_from(PIECES) | st.text(string.printable, max_size=5), max_size=40))
 def test_texts_that_are_hardly_python(folder: Path, pieces: list[str]) -> None:
-    checked(folder, "".join(["from megatron.core.tensor_parallel import ColumnParallelLinear\n", *pieces]).encode())
+    checked(
+        folder,
+        "".join(["from megatron.core.tensor_parallel import ColumnParallelLinear\n", *pieces]).encode(),
+    )
 
 
 @quick

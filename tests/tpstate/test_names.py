@@ -53,7 +53,10 @@ def user(imports: str, name: str) -> str:
             "except ImportError:\n    ColumnParallelLinear = None",
             "ColumnParallelLinear",
         ),
-        ("from megatron.core import tensor_parallel\nLinear = tensor_parallel.ColumnParallelLinear", "Linear"),
+        (
+            "from megatron.core import tensor_parallel\nLinear = tensor_parallel.ColumnParallelLinear",
+            "Linear",
+        ),
     ],
 )
 def test_a_layer_of_a_library(imports: str, name: str, check: Check) -> None:
@@ -155,7 +158,9 @@ def test_the_src_layout(check: Check) -> None:
         {
             "src/weather/__init__.py": "",
             "src/weather/layers.py": LAYERS,
-            "examples/train.py": user("from torch import nn\nfrom weather.layers import Projection", "Projection"),
+            "examples/train.py": user(
+                "from torch import nn\nfrom weather.layers import Projection", "Projection"
+            ),
             "tests/test_model.py": user("from torch import nn\nimport weather.layers as w", "w.Projection"),
         }
     )
@@ -207,8 +212,8 @@ def test_circular_imports_and_inheritance_end(check: Check) -> None:
             "weather/__init__.py": "from .a import *\nfrom .b import *",
             "weather/a.py": "from .b import *\nfrom .b import B\nclass A(B):\n    pass\n# ColumnParallelLinear",
             "weather/b.py": "from .a import *\nfrom .a import A\nclass B(A):\n    pass\n# ColumnParallelLinear",
-            "weather/c.py": user("from torch import nn\nfrom . import Projection\nfrom .a import A", "A").replace(
-                "# [parallel-linear-tuple-used]", ""
-            ),
+            "weather/c.py": user(
+                "from torch import nn\nfrom . import Projection\nfrom .a import A", "A"
+            ).replace("# [parallel-linear-tuple-used]", ""),
         }
     )

@@ -175,7 +175,12 @@ def test_what_a_provider_returns(kind: str, states: States, check: Check) -> Non
 )
 def test_the_old_row_layer_takes_a_full_input_by_default(imports: str, flag: str, check: Check) -> None:
     take = "y = y + 0" if "fairscale" in imports else "y, _ = y"
-    source = two(imports, "mpu.ColumnParallelLinear(dim, dim, gather_output=False)", "mpu.RowParallelLinear(dim, dim)", take)
+    source = two(
+        imports,
+        "mpu.ColumnParallelLinear(dim, dim, gather_output=False)",
+        "mpu.RowParallelLinear(dim, dim)",
+        take,
+    )
     check(source.replace("gelu(y))", "gelu(y))  # [input-is-parallel-mismatch]"))
 
 
@@ -234,7 +239,8 @@ def test_subclasses_in_another_file(check: Check) -> None:
         {
             "weather/__init__.py": "from .linear import *",
             "HEAD weather/linear.py": head,
-            "HEAD weather/model.py": "from weather import Named, Passes, Unwraps, WithInit\n\n\nclass Model" + model,
+            "HEAD weather/model.py": "from weather import Named, Passes, Unwraps, WithInit\n\n\nclass Model"
+            + model,
         }
     )
 
@@ -334,5 +340,9 @@ def test_a_row_of_the_settings_wins_over_the_table(check: Check) -> None:
         f"RowParallelLinear(dim, dim, {CORE}, {CORE_ROW})",
         "y = y * 2",
     )
-    row = {"name": "megatron.core.tensor_parallel.ColumnParallelLinear", "kind": "column", "returns": "tensor"}
+    row = {
+        "name": "megatron.core.tensor_parallel.ColumnParallelLinear",
+        "kind": "column",
+        "returns": "tensor",
+    }
     check(source, providers=(row,))

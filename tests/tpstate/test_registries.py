@@ -295,7 +295,9 @@ def build_mlp(name, **options):
     return TABLE[name](**options)
 """
     else:
-        source = (REGISTRIES["classes"] + FORWARD).replace("OneMlp", wrapper).replace("_MLP_REGISTRY", "KINDS")
+        source = (
+            (REGISTRIES["classes"] + FORWARD).replace("OneMlp", wrapper).replace("_MLP_REGISTRY", "KINDS")
+        )
     check(tree("factory", source, wrapper, '"Swin", ', '"SwinDistributed", '))
 
 
@@ -324,6 +326,8 @@ class OneMlp(nn.Module):
 
 
 def test_a_style_that_cannot_be_evaluated_is_not_guessed(check: Check) -> None:
-    files = tree("onemlp", REGISTRIES["classes"] + FORWARD, "OneMlp", 'style="Swin", ', "style=config.style, ")
+    files = tree(
+        "onemlp", REGISTRIES["classes"] + FORWARD, "OneMlp", 'style="Swin", ', "style=config.style, "
+    )
     files["weather/model.py"] = files["weather/model.py"].replace("# [parallel-linear-tuple-used]", "")
     check(files)

@@ -141,7 +141,10 @@ WAYS = {
     "checkpoint of torch": (FC, "y = torch.utils.checkpoint.checkpoint(self.fc, x, use_reentrant=False)"),
     "two targets": ("self.fc = self.fc2 = GATHERED(dim, dim)", "y = self.fc2(x)"),
     "tuple targets": ("self.fc, self.act = GATHERED(dim, dim), nn.GELU()", "y = self.fc(self.act(x))"),
-    "conditional expression, decided": ("self.fc = GATHERED(dim, dim) if True else nn.Linear(dim, dim)", "y = self.fc(x)"),
+    "conditional expression, decided": (
+        "self.fc = GATHERED(dim, dim) if True else nn.Linear(dim, dim)",
+        "y = self.fc(x)",
+    ),
     "or default": ("self.fc = None or GATHERED(dim, dim)", "y = self.fc(x)"),
     "walrus": (FC, "if (y := self.fc(x)) is None:\n    return x"),
     "identity module in between": (FC + "\nself.act = nn.Identity()", "y = self.act(self.fc(x))"),
@@ -263,7 +266,13 @@ class Layer(nn.Module):
 
 
 def test_layers_named_by_a_spec_that_can_be_seen(trees, check: Check) -> None:  # type: ignore[no-untyped-def]
-    trees.check({"HEAD model.py": (SPEC + LAYER).replace("self.probe(hidden)", "self.probe(hidden)  # [input-is-parallel-mismatch]")})
+    trees.check(
+        {
+            "HEAD model.py": (SPEC + LAYER).replace(
+                "self.probe(hidden)", "self.probe(hidden)  # [input-is-parallel-mismatch]"
+            )
+        }
+    )
 
 
 def test_layers_named_by_a_spec_that_cannot_be_seen(states: States, check: Check) -> None:
