@@ -39,7 +39,7 @@ _PARALLEL_WORDS = re.compile(r"Parallel|Distributed|build_module|tensor_model_pa
 
 _LAYERS = re.compile(r"(Column|Row)Parallel|ParallelLinear|_REGISTRY|build_module")
 
-FUEL, GUIDE_FUEL = 12_000, 60_000
+FUEL, GUIDE_FUEL = 30_000, 60_000
 """Steps for one class. The guide's stages hold whole models; elsewhere each layer is run on its own as well."""
 
 PLAIN_FUEL = 5_000

@@ -54,7 +54,8 @@ def by_written_call(events: Iterable[Event], kind: type[E]) -> Iterator[tuple[Si
             site = written_at(event, parameter)
             groups.setdefault((site.key, parameter), (site, []))[1].append(event)
     for site, found in groups.values():
-        event = first_certain(found)
+        # Which class a flag picks, and which code runs under it, may hang together in ways that cannot be seen.
+        event = first_certain([event for event in found if not event.choice])
         yield site, event or found[0], event is not None
 
 
@@ -87,7 +88,7 @@ def _is_neutral(decorator: ast.expr) -> bool:
 
 def through_super(site: Site) -> bool:
     """Whether a call goes through `super()`, whose next class depends on what is built in the end."""
-    return isinstance(site.node, ast.Call) and "super()" in ast.unparse(site.node.func)
+    return isinstance(site.node, ast.Call) and "super(" in ast.unparse(site.node.func)
 
 
 def names_class(site: Site, cls: ClassFacts) -> bool:

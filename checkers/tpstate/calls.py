@@ -74,7 +74,13 @@ def _super(interp: Interpreter, frame: Frame, node: ast.Call) -> Value:
     self_value = target.vars.get("self") or target.vars.get("cls") or (target.closure or {}).get("self")
     if self_value is None or target.owner is None:
         return UNKNOWN
-    return Super(self_value, target.owner)
+    after = target.owner
+    if node.args:  # super(Base, self): what comes after Base
+        named = expressions.evaluate(interp, frame, node.args[0])
+        if not isinstance(named, Cls) or named.facts is None:
+            return UNKNOWN
+        after = named.facts
+    return Super(self_value, after)
 
 
 def call(interp: Interpreter, callee: Value, args: tuple[Value, ...], kwargs: Kwargs, node: ast.expr) -> Value:
@@ -211,7 +217,9 @@ def run_frame(interp: Interpreter, frame: Frame) -> Value:
     func = frame.function
     interp.made(frame.vars)
     outer, branch = interp.frame, interp.branch
-    interp.frame, interp.branch = frame, dict(branch)
+    owner = frame.vars.get("self")
+    known = owner.known if isinstance(owner, Obj) else {}
+    interp.frame, interp.branch = frame, {**branch, **known}
     interp.depth += 1
     interp.visited.add(id(func))
     try:
@@ -219,6 +227,8 @@ def run_frame(interp: Interpreter, frame: Frame) -> Value:
             return expressions.evaluate(interp, frame, func.body)
         assert isinstance(func, ast.FunctionDef)
         flow = statements.run_block(interp, frame, func.body)
+        if func.name == "__init__" and isinstance(owner, Obj):
+            owner.known = {**known, **{key: side for key, side in interp.branch.items() if key not in branch}}
     finally:
         interp.depth -= 1
         interp.frame, interp.branch = outer, branch

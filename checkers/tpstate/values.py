@@ -210,7 +210,10 @@ _serial = itertools.count()
 
 @dataclass(eq=False)
 class Obj(Value):
-    """An instance. `attrs` changes while code runs; `cls` tells its class; `made_at` the call that built it."""
+    """An instance. `attrs` changes while code runs; `cls` tells its class; `made_at` the call that built it.
+
+    `known` holds the conditions that its constructor insists on (`assert mode == "a"`).
+    """
 
     cls: Cls
     attrs: dict[str, Value] = field(default_factory=dict)
@@ -219,6 +222,7 @@ class Obj(Value):
     serial: int = field(default_factory=lambda: next(_serial))
     name: str = ""
     opaque: bool = False
+    known: dict[str, bool] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"<{self.cls.dotted} #{self.serial}>"
