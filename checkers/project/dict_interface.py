@@ -39,11 +39,12 @@ class DictForward:
         lines = [
             node.lineno
             for node in self.nodes
-            if isinstance(node, ast.Subscript)
-            and isinstance(node.ctx, ast.Store)
-            and self.is_key(node, "mask")
-            or isinstance(node, ast.Call)
-            and ast.unparse(node.func) == f"{self.name}.setdefault"
+            if (
+                isinstance(node, ast.Subscript)
+                and isinstance(node.ctx, ast.Store)
+                and self.is_key(node, "mask")
+            )
+            or (isinstance(node, ast.Call) and ast.unparse(node.func) == f"{self.name}.setdefault")
         ]
         return min(lines, default=1 << 30)
 
@@ -102,9 +103,7 @@ def unsafe_mask_reads(forward: DictForward) -> Iterator[ast.expr]:
     for node in forward.nodes:
         if not isinstance(node, ast.Subscript | ast.Attribute) or not isinstance(node.ctx, ast.Load):
             continue
-        if forward.is_key(node, "mask") and not asks and not _stored_before(forward, node):
-            yield node
-        elif (
+        if (forward.is_key(node, "mask") and not asks and not _stored_before(forward, node)) or (
             isinstance(node, ast.Attribute)
             and node.attr == "mask"
             and forward.is_obj(node.value)
@@ -156,10 +155,10 @@ def stale_block_calls(forward: DictForward) -> Iterator[ast.Call]:
             continue
         inner = [node for part in loop.body for node in ast.walk(part)]
         stored = any(
-            forward.is_key(node, "x") and isinstance(node.ctx, ast.Store)  # type: ignore[attr-defined]
-            or forward.is_obj(node) and isinstance(node.ctx, ast.Store)  # type: ignore[attr-defined]
-            or isinstance(node, ast.Call) and ast.unparse(node.func) == f"{forward.name}.update"
-            or isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and forward.is_obj(node.value)
+            (forward.is_key(node, "x") and isinstance(node.ctx, ast.Store))  # type: ignore[attr-defined]
+            or (forward.is_obj(node) and isinstance(node.ctx, ast.Store))  # type: ignore[attr-defined]
+            or (isinstance(node, ast.Call) and ast.unparse(node.func) == f"{forward.name}.update")
+            or (isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and forward.is_obj(node.value))
             for node in inner
         )  # fmt: skip
         if stored:

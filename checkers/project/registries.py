@@ -111,8 +111,7 @@ def _absent(project: Project, module: ModuleFacts, dotted: str) -> str:
     own = home is not None and module.name.split(".")[0] == package.split(".")[0]
     if (
         not own
-        or isinstance(home, ModuleFacts)
-        and not home.is_package
+        or (isinstance(home, ModuleFacts) and not home.is_package)
         or not dotted.replace(".", "").isidentifier()
     ):
         return ""

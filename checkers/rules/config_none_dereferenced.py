@@ -67,7 +67,7 @@ class ConfigNoneDereferenced(Rule):
         }
         for cls in analysis.project.classes():
             method = cls.methods.get("__init__")
-            if method is None or id(cls) not in holders and not is_named_distributed(cls):
+            if method is None or (id(cls) not in holders and not is_named_distributed(cls)):
                 continue
             if is_vendored(analysis.project, cls.module):
                 continue
@@ -106,14 +106,14 @@ def _first_read(method: ast.FunctionDef, name: str) -> ast.Attribute | None:
         if isinstance(node, ast.Name) and node.id == name:
             if isinstance(parent, ast.Attribute):
                 reads.append(parent)
-            elif not isinstance(parent, ast.Call | ast.keyword | ast.Assign) or isinstance(
-                node.ctx, ast.Store
-            ):
-                return None
             elif (
-                isinstance(parent, ast.Call)
-                and isinstance(parent.func, ast.Name)
-                and parent.func.id in _TESTS
+                not isinstance(parent, ast.Call | ast.keyword | ast.Assign)
+                or isinstance(node.ctx, ast.Store)
+                or (
+                    isinstance(parent, ast.Call)
+                    and isinstance(parent.func, ast.Name)
+                    and parent.func.id in _TESTS
+                )
             ):
                 return None
         pending += [(child, node) for child in ast.iter_child_nodes(node)]

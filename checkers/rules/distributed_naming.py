@@ -80,8 +80,8 @@ class DistributedNaming(Rule):
         module = classes[0].module
         stems = {module.path.stem.lower().replace("_", "")}
         original = original_path(module.path)
-        named = (
-            any(cls.name.lower() in stems for cls in classes) or original is not None and original.is_file()
+        named = any(cls.name.lower() in stems for cls in classes) or (
+            original is not None and original.is_file()
         )
         if not named and not wrong:
             cls = classes[0]

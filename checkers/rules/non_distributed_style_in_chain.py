@@ -150,10 +150,8 @@ def _plain_layer(analysis: Analysis, cls: ClassFacts) -> ast.Call | None:
             name = ast.unparse(node.func).rsplit(".", 1)[-1]
             if name in _SPLITTABLE and name not in allowed:
                 ref = analysis.project.resolve_expression(cls.module, node.func)
-                if (
-                    isinstance(ref, ClassFacts)
-                    or isinstance(ref, External)
-                    and ref.dotted.startswith("torch.nn.")
+                if isinstance(ref, ClassFacts) or (
+                    isinstance(ref, External) and ref.dotted.startswith("torch.nn.")
                 ):
                     return node
     return None
