@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -55,7 +56,8 @@ def _is_unbound(closing: Edge, after: Edge) -> bool:
 
 def _line(value: object) -> int:
     node = getattr(value, "node", value)
-    return int(getattr(node, "line", None) or getattr(node, "lineno", 0))
+    line: int = getattr(node, "line", 0) or getattr(node, "lineno", 0)
+    return line
 
 
 def is_distributed_module(project: Project, module: ModuleFacts) -> bool:
@@ -144,7 +146,7 @@ def _knotted(starts: list[ModuleFacts], ahead: dict[ModuleFacts, list[Edge]]) ->
 def _cycles(knots: list[ModuleFacts], ahead: dict[ModuleFacts, list[Edge]]) -> Iterator[Cycle]:
     import networkx  # only a tree that has a cycle pays for loading it
 
-    graph = networkx.DiGraph()
+    graph: networkx.DiGraph[ModuleFacts] = networkx.DiGraph()
     for edges in ahead.values():
         for edge in edges:
             if not graph.has_edge(edge.source, edge.target):
@@ -159,4 +161,4 @@ def _cycles(knots: list[ModuleFacts], ahead: dict[ModuleFacts, list[Edge]]) -> I
         path = [start, *min(back, key=len)]
         if frozenset(path) not in done:
             done.add(frozenset(path))
-            yield Cycle(tuple(graph.edges[pair]["edge"] for pair in zip(path, path[1:], strict=False)))
+            yield Cycle(tuple(graph.edges[pair]["edge"] for pair in itertools.pairwise(path)))

@@ -25,7 +25,7 @@ class ConfigNoneDereferenced(Rule):
     message = (
         "`%(name)s` of `%(cls)s` may be left out and is None then, but `%(read)s` is read without a check"
     )
-    advice = 'Give `%(name)s` no default, or raise first: `if %(name)s is None: raise ValueError("%(cls)s needs %(name)s")`.'
+    advice = "Give `%(name)s` no default, or raise a ValueError that names it where it is None."
     why = (
         "A default says that the argument may be left out. Where it may not, the error should name the module and the "
         "argument, not an attribute of None."

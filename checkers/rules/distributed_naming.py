@@ -26,7 +26,7 @@ class DistributedNaming(Rule):
     code, symbol = "C7407", "distributed-naming"
     message = "%(problem)s"
     advice = "%(hint)s"
-    why = "The file table of the review is made from names: what does not follow the pattern looks as if it were missing."
+    why = "The file table of the review is made from names: what does not follow the pattern seems missing."
     symptom = Symptom.LAYOUT
     runtime = "no effect"
     limits = (

@@ -28,7 +28,7 @@ class TrainingScriptLocation(Rule):
     why = "Whoever looks for the script of a model, or for the models without one, goes by the folder's name."
     symptom = Symptom.LAYOUT
     runtime = "no effect"
-    limits = "Only scripts with a forward step that call `pretrain`; the training framework's own scripts are not meant."
+    limits = "Only scripts with a forward step that call `pretrain`; not the training framework's own."
     guide = "Supplementary constraints: where training scripts live"
     scope = Scope.GUIDE
 
@@ -41,7 +41,7 @@ class TrainingScriptLocation(Rule):
 
 
     if __name__ == "__main__":
-        pretrain(train_valid_test_dataset_provider=None, model_provider=None, forward_step_func=forward_step)  # [training-script-location]
+        pretrain(None, None, forward_step_func=forward_step)  # [training-script-location]
     """
     good = """
     def forward_step(data_iterator, model):

@@ -54,8 +54,8 @@ def by_written_call(events: Iterable[Event], kind: type[E]) -> Iterator[tuple[Si
             site = written_at(event, parameter)
             groups.setdefault((site.key, parameter), (site, []))[1].append(event)
     for site, found in groups.values():
-        event = first_certain(found)
-        yield site, event or found[0], event is not None
+        sure = first_certain(found)
+        yield site, sure if sure is not None else found[0], sure is not None
 
 
 def signature_is_known(project: Project, cls: ClassFacts, method: str) -> bool:
@@ -125,7 +125,7 @@ def inner_steps(event: Event, outer: Site, text: str) -> tuple[Evidence, ...]:
             break
         chain.append(site)
     steps = [at(site, f"reached through `{callee_text(site)}`") for site in reversed(chain[1:])]
-    return tuple([*steps[-6:], *([at(chain[0], text)] if chain else [])])
+    return (*steps[-6:], *([at(chain[0], text)] if chain else []))
 
 
 def head(site_or_node: Site, node: ast.stmt) -> Place:
