@@ -14,11 +14,14 @@ WORDS = (
     b"tensor_model_parallel",
     b"pipeline_model_parallel",
     b"parallel_state",
+    b"is_pipeline_",
+    b"torch.roll(",  # shifted windows
     b"parallel_cross_entropy",
     b"_REGISTRY",  # wrappers such as OneFuser(style=...)
     b"set_input_tensor",
     b"forward_step",
     b"stage_shapes",
+    b"PipelineTensorShapeConfig",
     b"pretrain(",
 )
 # Each pattern is tried only on files that hold its word.
@@ -34,3 +37,13 @@ def is_relevant(data: bytes) -> bool:
     return any(word in data for word in WORDS) or any(
         word in data and pattern.search(data) is not None for word, pattern in PATTERNS
     )
+
+
+_SPLIT = re.compile(
+    rb"(?:Column|Row|Tensor)Parallel|ParallelLinear|_parallel|\wDistributed[A-Z]|[Ss]tage_?\d|set_input_tensor"
+)
+
+
+def speaks_of_ranks(data: bytes) -> bool:
+    """Whether a relevant file can hand split values on, or decide what is split: a plain model cannot."""
+    return _SPLIT.search(data) is not None

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, TypeVar
 
 from ..facts.module import Binding, ClassFacts, Import, ModuleFacts, read_module
 from ..files.discovery import FileSet
@@ -50,11 +51,14 @@ class NamespaceRef:
 
 Ref = ClassFacts | FunctionRef | ValueRef | ModuleFacts | External | NamespaceRef
 
+K = TypeVar("K")
+
 _MAX_HOPS = 24
 
 _GUIDE = re.compile(
     r"^\s*(from|import)\s+onescience(_check\.(runtime|reference_models))?\b"
-    r"|^class\s+\w+_stage\d+\b|^\s*class\s+One[A-Z]\w*\(|^_[A-Z]+_REGISTRY\s*[:=]",
+    r"|^class\s+\w+_stage\d+\b"
+    r"|^class\s+One[A-Z]\w*\([^)]*\):(?:(?!^class\s)[\s\S]){0,3000}?def __init__\(\s*self,\s*style\b",
     re.MULTILINE,
 )
 """What only code written by the guide has: the onescience package, `X_stage0` classes, `One*` wrappers."""
@@ -72,11 +76,25 @@ class Project:
         self._mro: dict[int, tuple[ClassFacts | External, ...]] = {}
         self._by_last_name: dict[str, list[ModuleFacts]] = {}
         self._guide: bool | None = None
+        self._roots: dict[Path, Path] = {}
+        self._known: dict[Callable[[Project], Any], Any] = {}
         self.modules: list[ModuleFacts] = []
         for source in files.files:
             facts = self.module_at(source.path)
             if facts is not None:
                 self.modules.append(facts)
+
+    def knowledge(self, kind: Callable[[Project], K]) -> K:
+        """What a class of this package works out from the whole project, computed on first use."""
+        if kind not in self._known:
+            self._known[kind] = kind(self)
+        found: K = self._known[kind]
+        return found
+
+    def is_framework(self, module: ModuleFacts) -> bool:
+        """Whether a module belongs to a copy of the training framework, which is known by contract."""
+        name = f".{module.name}."
+        return any(f".{prefix}." in name for prefix in self.settings.framework)
 
     def module_at(self, path: Path) -> ModuleFacts | None:
         """The facts of a file, read on first use; None when it is absent or cannot be read."""
@@ -98,12 +116,12 @@ class Project:
 
     def root_of(self, path: Path) -> Path:
         """The folder from which absolute imports of this file's package start: the deepest root above its package."""
-        top = path.parent
-        while self.files.exists(top / "__init__.py") and top != top.parent:
-            top = top.parent
-        above = [root for root in self.files.roots if root == top or root in top.parents]
-        namespace = [root for root in above if root.name in ("src", "lib", "python")]
-        return max(namespace or [top], key=lambda root: len(root.parts))
+        folder = path.parent
+        if folder not in self._roots:
+            above = [root for root in self.files.roots if folder.is_relative_to(root)]
+            sources = [root for root in above if root.name in ("src", "lib", "python")]
+            self._roots[folder] = (sources[-1:] or above or [folder])[0]
+        return self._roots[folder]
 
     def classes(self) -> Iterator[ClassFacts]:
         """Every class of the relevant files, in file order."""
@@ -116,7 +134,9 @@ class Project:
         if self.settings.profile != "auto":
             return self.settings.profile == "guide"
         if self._guide is None:
-            self._guide = any(_GUIDE.search(module.text) for module in self.modules if module.path in self.files.targets)
+            self._guide = any(
+                _GUIDE.search(module.text) for module in self.modules if module.path in self.files.targets
+            )
         return self._guide
 
     # -- modules by name -------------------------------------------------------------------------------------
@@ -137,10 +157,12 @@ class Project:
         namespace: NamespaceRef | None = None
         for root in roots:
             base = root.joinpath(*parts)
+            # A single name is never a lone file or bare folder of another part of the tree: `torch`, `utils`.
+            around = len(parts) > 1 or near.path.is_relative_to(root)
             for candidate in (base.with_name(f"{base.name}.py"), base / "__init__.py"):
-                if self.files.exists(candidate):
+                if self.files.exists(candidate) and (around or candidate.name == "__init__.py"):
                     return self.module_at(candidate)
-            if namespace is None and self.files.exists(base):
+            if namespace is None and around and self.files.exists(base):
                 namespace = NamespaceRef(dotted)
         return namespace
 
@@ -170,7 +192,7 @@ class Project:
         if isinstance(ref, External):
             return External(f"{ref.dotted}.{attr}")
         if isinstance(ref, NamespaceRef):
-            return self.find_module(f"{ref.dotted}.{attr}", near)
+            return self.find_module(f"{ref.dotted}.{attr}", near) or External(f"{ref.dotted}.{attr}")
         if isinstance(ref, ModuleFacts):
             return self._member(ref, attr, hops)
         return None
@@ -183,7 +205,10 @@ class Project:
             return self._follow(module, name, binding, hops)
         if module.is_package:
             inner = self.find_module(f"{module.name}.{name}", module)
-            if isinstance(inner, ModuleFacts) and inner.path.parent in (module.path.parent, module.path.parent / name):
+            if isinstance(inner, ModuleFacts) and inner.path.parent in (
+                module.path.parent,
+                module.path.parent / name,
+            ):
                 return inner
         for star in module.stars:
             target = self._import_target(module, star)
@@ -208,7 +233,9 @@ class Project:
             found = self._attribute(target, value.attr, module, hops + 1)
             if found is None and isinstance(target, ModuleFacts | NamespaceRef):
                 dotted = module.absolute(value.module)
-                return self.find_module(f"{dotted}.{value.attr}", module) or External(f"{dotted}.{value.attr}")
+                return self.find_module(f"{dotted}.{value.attr}", module) or External(
+                    f"{dotted}.{value.attr}"
+                )
             return found
         alias = dotted_name(value)
         if alias is not None and alias != name:
@@ -245,7 +272,9 @@ class Project:
 
     def _lazy_target(self, module: ModuleFacts, name: str, value: ast.expr, hops: int) -> Ref | None:
         parts = [value] if isinstance(value, ast.Constant) else list(getattr(value, "elts", []))
-        texts = [part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str)]
+        texts = [
+            part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str)
+        ]
         if not texts:
             return None
         target = self._import_target(module, texts[0])
@@ -292,9 +321,12 @@ class Project:
     def is_module_class(self, cls: ClassFacts) -> bool:
         """Whether the class is a torch.nn.Module, as far as its visible bases tell."""
         return any(
-            isinstance(entry, External) and entry.dotted.split(".")[-1] in ("Module", "MegatronModule", "ModuleList", "Sequential")
+            isinstance(entry, External)
+            and entry.dotted.split(".")[-1] in ("Module", "MegatronModule", "ModuleList", "Sequential")
             for entry in self.mro(cls)
-        ) or "forward" in {name for entry in self.mro(cls) if isinstance(entry, ClassFacts) for name in entry.methods}
+        ) or "forward" in {
+            name for entry in self.mro(cls) if isinstance(entry, ClassFacts) for name in entry.methods
+        }
 
 
 def dotted_name(node: ast.AST) -> str | None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..facts.module import ClassFacts
 from . import calls, expressions, tensors
-from .events import NoneUsed, PairUsed, TensorKeyed, WeightTaken
+from .events import BiasDropped, NoneUsed, PairUsed, TensorKeyed
 from .interpreter import Frame, Interpreter
 from .symbols import Poly
 from .values import (
@@ -89,7 +89,7 @@ def read(interp: Interpreter, frame: Frame, owner: Value, attr: str, node: ast.e
         return read(interp, frame, interp.settle(owner.output), attr, node)
     if isinstance(owner, Super):
         return _of_super(interp, owner, attr)
-    if isinstance(owner, Const) and isinstance(owner.value, str):
+    if isinstance(owner, Const) and (isinstance(owner.value, str) or attr == "item"):
         return ObjMethod(owner, attr)
     if isinstance(owner, NothingReturned):
         interp.emit(NoneUsed, node, forward=owner.forward, how=f"`.{attr}` is read from it")
@@ -110,9 +110,8 @@ def _of_object(interp: Interpreter, frame: Frame, owner: Obj, attr: str, node: a
     if attr in owner.attrs:
         return interp.settle(owner.attrs[attr])
     if attr in ("weight", "bias") and calls.provider_of(interp, owner) is not None:
-        if attr == "weight":
-            interp.emit(WeightTaken, node, layer=owner)
-        return Tensor(State.UNKNOWN, role=f"{attr} of layer", tag=f"{attr}#{owner.serial}")
+        interp.held[owner.serial] = owner
+        return Tensor(State.UNKNOWN, role=f"{attr} of layer", tag=str(owner.serial))
     facts = owner.cls.facts
     if facts is not None:
         found = interp.project.method(facts, attr)
@@ -315,7 +314,10 @@ def item(interp: Interpreter, owner: Value, index: Value, node: ast.Subscript) -
             interp.emit(PairUsed, node, pair=owner, how="it is indexed like a tensor")
             return UNKNOWN
         if isinstance(index, Const):
-            return interp.settle(owner.output if index.value in (0, -2) else owner.bias)
+            first = index.value in (0, -2)
+            if first and isinstance(node.value, ast.Call) and isinstance(owner.bias, Tensor):
+                interp.emit(BiasDropped, node, pair=owner)
+            return interp.settle(owner.output if first else owner.bias)
         return UNKNOWN
     content = owner.attrs.get("content", owner) if isinstance(owner, Heap | Obj) else owner
     content = interp.settle(content)

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ..project.project import NamespaceRef
-from . import attributes, calls, conditions, expressions, layers, providers, tensors
-from .arithmetic import numbers
+from . import arithmetic, attributes, calls, conditions, expressions, layers, providers, tensors
+
 from .events import Checkpointed, PairUsed
 from .interpreter import Interpreter
 from .symbols import Poly
@@ -39,6 +39,7 @@ from .values import (
     Table,
     Tensor,
     Value,
+    number,
     poly_of,
 )
 
@@ -104,7 +105,7 @@ def _named(
     if last in _TP_GETTERS:
         return Sym.named("tp", TP)
     if last == "divide" and len(args) == 2:
-        result = numbers(interp, ast.FloorDiv(), args[0], args[1], node, node)
+        result = arithmetic.numbers(interp, ast.FloorDiv(), args[0], args[1], node, node)
         interp.log.events.pop() if _just_divided(interp, node) else None
         return result
     if last == "ensure_divisibility":
@@ -188,6 +189,8 @@ def _torch(
 ) -> Value:
     if dotted.endswith(("distributed.all_reduce", "dist.all_reduce")):
         return UNKNOWN
+    if last == "linspace" and all(isinstance(arg, Const) for arg in args):
+        return _math(interp, last, args, node)
     if last in _FACTORIES:
         dims = args
         if len(args) == 1:
@@ -218,6 +221,10 @@ def _math(interp: Interpreter, last: str, args: tuple[Value, ...], node: ast.exp
                 return Heap("list", {"content": Seq(tuple(Const(low + step * i) for i in range(min(count, 4096))))})
         except (TypeError, ValueError, ArithmeticError):
             return UNKNOWN
+    items = attributes.as_seq(interp, args[0]) if last == "prod" and len(args) == 1 else None
+    factors = [poly_of(item) for item in items.items] if items is not None and items.rest is None else []
+    if factors and None not in factors:
+        return number(math.prod((poly for poly in factors if poly is not None), start=Poly.number(1)))
     first = poly_of(args[0]) if args else None
     if last in ("ceil", "floor", "prod") and first is not None and isinstance(args[0], Sym):
         if last == "floor":
@@ -281,6 +288,8 @@ def _super_method(
 
 
 def _string_method(owner: Const, name: str, args: tuple[Value, ...]) -> Value:
+    if name == "item" and isinstance(owner.value, int | float):
+        return owner
     if isinstance(owner.value, str) and all(isinstance(arg, Const) for arg in args):
         if name in ("lower", "upper", "strip", "startswith", "endswith", "replace", "removeprefix", "removesuffix", "format", "split"):
             try:
@@ -319,7 +328,7 @@ def _list_method(interp: Interpreter, owner: Heap | Obj, content: Seq, name: str
                 store(Seq(tuple(items)))
                 return value
         return UNKNOWN
-    if name in ("children", "modules", "__iter__", "copy"):
+    if name in ("children", "modules", "__iter__", "copy", "tolist"):
         return content
     return UNKNOWN
 
@@ -532,7 +541,7 @@ def _sum(interp: Interpreter, args: tuple[Value, ...], kwargs: Kwargs, node: ast
         return UNKNOWN
     total: Value = args[1] if len(args) > 1 else Const(0)
     for value in found.items:
-        total = numbers(interp, ast.Add(), total, value, node, node)
+        total = arithmetic.numbers(interp, ast.Add(), total, value, node, node)
     return total
 
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..facts.module import ClassFacts, ModuleFacts
+from .providers import Provider
+from .symbols import Poly
 from .values import Obj, Pair, Tensor, Value
 
 
@@ -47,6 +49,7 @@ class ParallelCall(Event):
     """A parallel layer was called with `given`."""
 
     layer: Obj = field(kw_only=True)
+    row: Provider = field(kw_only=True)
     given: Value = field(kw_only=True)
     result: Value = field(kw_only=True)
 
@@ -83,6 +86,7 @@ class Reshaped(Event):
 
     tensor: Tensor = field(kw_only=True)
     sizes: tuple[Value, ...] = field(kw_only=True)
+    equal: dict[str, Poly] = field(kw_only=True)
     nodes: tuple[ast.expr, ...] = field(kw_only=True)
 
 
@@ -108,7 +112,15 @@ class LossOnGathered(Event):
 
 @dataclass
 class WeightTaken(Event):
-    """The weight of a parallel layer was used without calling the layer."""
+    """The weight of a parallel layer was multiplied without calling the layer; `mark` names the result."""
+
+    layer: Obj = field(kw_only=True)
+    mark: str = field(kw_only=True)
+
+
+@dataclass
+class FusedLoad(Event):
+    """The weight of a fused column layer was loaded from a concatenation that was cut across the ranks."""
 
     layer: Obj = field(kw_only=True)
 
@@ -187,6 +199,13 @@ class Divided(Event):
 
     top: Value = field(kw_only=True)
     name: str = field(kw_only=True)
+
+
+@dataclass
+class ParameterMade(Event):
+    """`nn.Parameter(data)` of a size that is a part of the whole: one rank's share."""
+
+    sizes: tuple[Value, ...] = field(kw_only=True)
 
 
 @dataclass

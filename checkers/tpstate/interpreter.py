@@ -17,7 +17,8 @@ from typing import Any, TypeVar
 from ..facts.module import ClassFacts, ModuleFacts
 from ..project.project import Project
 from .events import FAILURES, Event, Log, Site
-from .values import Choice, Step, Sym, Value, choose
+from .symbols import Poly
+from .values import Choice, Obj, Step, Sym, Value, choose
 
 E = TypeVar("E", bound=Event)
 
@@ -51,11 +52,10 @@ Journal = dict[tuple[int, Any], tuple[dict[Any, Value], Any, Value | None]]
 class Interpreter:
     """Shared state of one analysis; the work is done by the functions of the sibling modules."""
 
-    def __init__(self, project: Project, fuel: int = 60_000) -> None:
+    def __init__(self, project: Project) -> None:
         self.project = project
         self.log = Log()
-        self.fuel_per_root = fuel
-        self.fuel = fuel
+        self.fuel = 0
         self.branch: dict[str, bool] = {}
         self.choice: dict[str, bool] = {}
         self.journals: list[Journal] = []
@@ -66,7 +66,13 @@ class Interpreter:
         self.globals: dict[tuple[int, str], Value] = {}
         self.reading: set[tuple[int, str]] = set()
         self.visited: set[int] = set()
+        self.equal: dict[str, Poly] = {}
+        self.reduced: set[str] = set()
+        self.held: dict[int, Obj] = {}
         self.memo: dict[Any, Value] = {}
+        self.pure: dict[Any, Value] = {}
+        self.twins: dict[Any, Obj] = {}
+        self.stop_at: Callable[[Obj, ast.FunctionDef], bool] | None = None
         self._framework: dict[int, bool] = {}
         self._serial = itertools.count()
 

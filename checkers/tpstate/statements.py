@@ -9,9 +9,8 @@ from collections.abc import Callable
 from ..facts.module import Import
 from ..project.project import Ref
 from . import arithmetic, attributes, conditions, expressions
-from .events import BiasDropped
 from .interpreter import Frame, Interpreter, implied
-from .values import NONE, UNKNOWN, Choice, Const, Func, Heap, Known, Pair, Unknown, Value
+from .values import NONE, UNKNOWN, Choice, Const, Func, Heap, Known, Unknown, Value
 
 
 class Flow(enum.Enum):
@@ -40,9 +39,7 @@ def run_block(interp: Interpreter, frame: Frame, body: list[ast.stmt]) -> Flow:
 
 
 def _expression(interp: Interpreter, frame: Frame, node: ast.Expr) -> Flow:
-    value = expressions.evaluate(interp, frame, node.value)
-    if isinstance(value, Pair) and not isinstance(value.bias, Const):
-        interp.emit(BiasDropped, node.value, pair=value)
+    expressions.evaluate(interp, frame, node.value)
     return Flow.NEXT
 
 

@@ -1,0 +1,255 @@
+"""Which classes are pipeline stages, which of them belong together, and in which order they run.
+
+A stage is a class handed to a pipeline rank. Three things name one: its name (`Pangu_stage0`, `UNetStage1`), a
+`{rank: Class}` map, or a `set_input_tensor` of its own. A class that only another stage builds is an inner module.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from ..facts.module import ClassFacts, ModuleFacts
+from .project import Project, dotted_name
+
+_NUMBERED = re.compile(r"(?P<base>\w*[A-Za-z0-9])_?[Ss]tage_?(?P<rank>\d+)$")
+_MAP = re.compile(r"\{\s*(?:#[^\n]*\n\s*)*0\s*:\s*[A-Za-z_]")
+_PIPELINE = re.compile(
+    r"set_input_tensor|input_tensor\b|pipeline_model_parallel|pipeline_parallel|stage_shapes|megatron"
+)
+_RANK = re.compile(
+    r"pipeline_model_parallel_(rank|world_size)|is_pipeline_(first|last)_stage|get_pp_rank|pp_rank\b"
+)
+_NOT_USER_CODE = re.compile(r"/megatron/(core|training|legacy|model|inference)/|/tests?(_\w+)?/|/test_[^/]*$")
+
+
+@dataclass(frozen=True, eq=False)
+class StageMap:
+    """A `{rank: Class}` dict: `entries` holds the classes that could be found, None for the others."""
+
+    module: ModuleFacts
+    node: ast.Dict
+    entries: dict[int, ClassFacts | None]
+
+
+@dataclass(frozen=True, eq=False)
+class Stage:
+    """One stage. `rank` is None where neither its name nor a map tells it."""
+
+    cls: ClassFacts
+    rank: int | None
+    family: Family = field(repr=False)
+
+    @property
+    def is_first(self) -> bool:
+        """Whether it is known to be the first of several."""
+        return self.family.ordered and self.family.stages[0] is self
+
+    @property
+    def is_last(self) -> bool:
+        """Whether it is known to be the last of several."""
+        return self.family.ordered and self.family.stages[-1] is self
+
+    @property
+    def previous(self) -> Stage | None:
+        """The stage of the rank before; None for the first, and where that rank is missing."""
+        return self.family.at(self.rank - 1) if self.family.ordered and self.rank is not None else None
+
+    @property
+    def following(self) -> Stage | None:
+        """The stage of the rank after; None for the last, and where that rank is missing."""
+        return self.family.at(self.rank + 1) if self.family.ordered and self.rank is not None else None
+
+
+@dataclass(eq=False)
+class Family:
+    """Stages that make one model, by rank. `name` is what their names share: `Pangu`."""
+
+    name: str
+    stages: list[Stage] = field(default_factory=list)
+    maps: list[StageMap] = field(default_factory=list)
+
+    @property
+    def ordered(self) -> bool:
+        """Whether several stages with ranks of their own are known."""
+        return len(self.stages) > 1 and all(stage.rank is not None for stage in self.stages)
+
+    @property
+    def gaps(self) -> list[int]:
+        """Ranks between the lowest and the highest that no class has."""
+        ranks = [stage.rank for stage in self.stages if stage.rank is not None]
+        return [rank for rank in range(min(ranks, default=0), max(ranks, default=0)) if rank not in ranks]
+
+    @property
+    def complete(self) -> bool:
+        """Whether the ranks run from the first to the last without a gap."""
+        return self.ordered and not self.gaps
+
+    def at(self, rank: int) -> Stage | None:
+        """The stage of one rank."""
+        return next((stage for stage in self.stages if stage.rank == rank), None)
+
+
+class Stages:
+    """All stage families of a project; `project.knowledge(Stages)` computes them once."""
+
+    def __init__(self, project: Project) -> None:
+        self.project = project
+        self.maps = list(self._stage_maps())
+        self._numbered = {id(cls): match for cls, match in self._numbered_classes()}
+        self.inner: set[int] = set()
+        self.families: list[Family] = []
+        self._collect()
+        self._by_class = {id(stage.cls): stage for family in self.families for stage in family.stages}
+
+    def __iter__(self) -> Iterator[Stage]:
+        for family in self.families:
+            yield from family.stages
+
+    def of(self, cls: ClassFacts) -> Stage | None:
+        """The stage a class is."""
+        return self._by_class.get(id(cls))
+
+    def is_inner(self, cls: ClassFacts) -> bool:
+        """Whether a class looks like a stage but only another stage builds it."""
+        return id(cls) in self.inner
+
+    @cached_property
+    def rank_aware(self) -> list[ModuleFacts]:
+        """Files that ask for their pipeline rank or the number of stages, Megatron's own and tests left out."""
+        return [
+            module
+            for module in self.project.modules
+            if _RANK.search(module.text)
+            and not self.project.is_framework(module)
+            and not _NOT_USER_CODE.search(module.path.as_posix())
+        ]
+
+    # -- finding them ------------------------------------------------------------------------------------------
+
+    def _collect(self) -> None:
+        candidates = self._candidates()
+        mapped = {id(cls) for found in self.maps for cls in found.entries.values() if cls is not None}
+        for cls in candidates:
+            if id(cls) not in mapped and self._only_built_inside(cls, candidates):
+                self.inner.add(id(cls))
+        left = [cls for cls in candidates if id(cls) not in self.inner]
+        groups: dict[tuple[str, str], list[ClassFacts]] = {}
+        alone: list[ClassFacts] = []
+        for cls in left:
+            match = self._numbered.get(id(cls))
+            if match is None:
+                alone.append(cls)
+            else:
+                groups.setdefault((match["base"].rstrip("_"), str(cls.module.path.parent)), []).append(cls)
+        for (base, _), members in groups.items():
+            self._add(base, {int(self._numbered[id(cls)]["rank"]): cls for cls in reversed(members)})
+        for found in self.maps:
+            self._attach(found, alone)
+        for cls in alone:
+            if not any(stage.cls is cls for stage in self):
+                family = Family(cls.name)
+                family.stages.append(Stage(cls, None, family))
+                self.families.append(family)
+
+    def _add(self, name: str, classes: dict[int, ClassFacts]) -> Family:
+        family = Family(name)
+        family.stages += [Stage(cls, rank, family) for rank, cls in sorted(classes.items())]
+        self.families.append(family)
+        return family
+
+    def _attach(self, found: StageMap, alone: list[ClassFacts]) -> None:
+        """Give a map to the family it names, or make a family of it."""
+        classes = {rank: cls for rank, cls in found.entries.items() if cls is not None}
+        members = {id(cls) for cls in classes.values()}
+        for family in self.families:
+            if members & {id(stage.cls) for stage in family.stages}:
+                family.maps.append(found)
+                return
+        if len(members) == len(classes) > 1 and all(cls in alone for cls in classes.values()):
+            self._add(_shared_prefix([cls.name for cls in classes.values()]), classes).maps.append(found)
+
+    def _candidates(self) -> list[ClassFacts]:
+        mapped = [cls for found in self.maps for cls in found.entries.values() if cls is not None]
+        marked = {id(cls) for cls in mapped} | set(self._numbered)
+        found = []
+        for cls in self.project.classes():
+            if id(cls) in marked or "set_input_tensor" in cls.methods:
+                if not self.project.is_framework(cls.module):
+                    found.append(cls)
+        return found + [cls for cls in mapped if not any(cls is other for other in found)]
+
+    def _numbered_classes(self) -> Iterator[tuple[ClassFacts, re.Match[str]]]:
+        """Classes named like stages, in families that show a sign of a pipeline: CNNs have stages of another kind."""
+        groups: dict[tuple[str, str], list[tuple[ClassFacts, re.Match[str]]]] = {}
+        for cls in self.project.classes():
+            match = _NUMBERED.match(cls.name)
+            if match is not None and self.project.is_module_class(cls):
+                groups.setdefault((match["base"], str(cls.module.path.parent)), []).append((cls, match))
+        mapped = {id(cls) for found in self.maps for cls in found.entries.values() if cls is not None}
+        for members in groups.values():
+            if any(id(cls) in mapped or _PIPELINE.search(cls.module.text) for cls, _ in members):
+                yield from members
+
+    def _only_built_inside(self, cls: ClassFacts, candidates: list[ClassFacts]) -> bool:
+        """Whether every mention of the class, imports and its own body left out, stands in another candidate."""
+        word = re.compile(rf"(?<![\w.\"'`]){re.escape(cls.name)}(?=\s*[(\[,:)}}])")
+        inside = False
+        for module in self.project.modules:
+            if cls.name not in module.text:
+                continue
+            holders = [other for other in candidates if other is not cls and other.module is module]
+            imports = {
+                line
+                for edge in module.edges
+                for line in range(edge.node.lineno, (edge.node.end_lineno or 0) + 1)
+            }
+            for number, line in enumerate(module.lines, 1):
+                if cls.name not in line or number in imports or not word.search(line.split("#")[0]):
+                    continue
+                if module is cls.module and cls.node.lineno <= number <= (cls.node.end_lineno or 0):
+                    continue
+                if line.lstrip().startswith("class "):
+                    continue
+                if not any(h.node.lineno <= number <= (h.node.end_lineno or 0) for h in holders):
+                    return False
+                inside = True
+        return inside
+
+    def _stage_maps(self) -> Iterator[StageMap]:
+        """Dicts from 0, 1, … to classes, in files that speak of a pipeline."""
+        for module in self.project.modules:
+            if not _MAP.search(module.text) or not (
+                _RANK.search(module.text) or _PIPELINE.search(module.text)
+            ):
+                continue
+            for node in ast.walk(module.tree):
+                if not isinstance(node, ast.Dict) or len(node.keys) < 2:
+                    continue
+                keys = [key.value if isinstance(key, ast.Constant) else None for key in node.keys]
+                if not all(type(key) is int for key in keys) or not all(dotted_name(v) for v in node.values):
+                    continue
+                entries = {int(key): self._class(module, v) for key, v in zip(keys, node.values, strict=True)}  # type: ignore[arg-type]
+                if any(cls is not None for cls in entries.values()):
+                    yield StageMap(module, node, entries)
+
+    def _class(self, module: ModuleFacts, node: ast.expr) -> ClassFacts | None:
+        """The class a name of a map means; imports inside functions count."""
+        name = dotted_name(node) or ""
+        ref = self.project.resolve(module, name)
+        if ref is None:
+            for edge in module.edges:
+                if name in edge.names and edge.kind == "function":
+                    target = self.project.find_module(module.absolute(edge.module), module)
+                    if isinstance(target, ModuleFacts):
+                        ref = self.project.resolve(target, name)
+        return ref if isinstance(ref, ClassFacts) else None
+
+
+def _shared_prefix(names: list[str]) -> str:
+    first, last = min(names), max(names)
+    size = next((i for i, letter in enumerate(first) if i >= len(last) or last[i] != letter), len(first))
+    return first[:size].rstrip("_") or first

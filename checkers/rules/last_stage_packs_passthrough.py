@@ -1,0 +1,102 @@
+"""E7210"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..finding import Finding
+from ..project.boundary import Boundaries
+from ..rule import Rule, Symptom
+from ..tpstate.verdicts import place_of
+
+if TYPE_CHECKING:
+    from ..tpstate.analysis import Analysis
+
+
+class LastStagePacksPassthrough(Rule):
+    """The last stage returns a skip or meta tensor along with its result."""
+
+    code, symbol = "E7210", "last-stage-packs-passthrough"
+    message = "the last stage `%(cls)s` returns `%(name)s` along with its result"
+    advice = "Return the result alone."
+    why = "Nothing runs behind the last stage but the loss function, which takes the result for a tensor."
+    symptom = Symptom.CRASH
+    runtime = "TypeError in the loss: expected Tensor, got tuple"
+    limits = "A received tensor that is returned as it came. Several results of the stage's own are right."
+    guide = "1.3: the last stage returns the final result, no tuple"
+
+    bad = """
+    import torch
+    from torch import nn
+
+
+    class Net_stage0(nn.Module):
+        def __init__(self, dim):
+            super().__init__()
+            self.layer = nn.Linear(dim, dim)
+
+        def set_input_tensor(self, input_tensor):
+            self.input_tensor = input_tensor
+
+        def forward(self, x):
+            x = self.layer(x)
+            return x, x * 2
+
+
+    class Net_stage1(nn.Module):
+        def __init__(self, dim):
+            super().__init__()
+            self.layer = nn.Linear(dim, dim)
+
+        def set_input_tensor(self, input_tensor):
+            self.input_tensor = input_tensor
+
+        def forward(self, x=None):
+            x, skip = self.input_tensor
+            return self.layer(x + skip), skip  # [last-stage-packs-passthrough]
+    """
+    good = """
+    import torch
+    from torch import nn
+
+
+    class Net_stage0(nn.Module):
+        def __init__(self, dim):
+            super().__init__()
+            self.layer = nn.Linear(dim, dim)
+
+        def set_input_tensor(self, input_tensor):
+            self.input_tensor = input_tensor
+
+        def forward(self, x):
+            x = self.layer(x)
+            return x, x * 2
+
+
+    class Net_stage1(nn.Module):
+        def __init__(self, dim):
+            super().__init__()
+            self.layer = nn.Linear(dim, dim)
+
+        def set_input_tensor(self, input_tensor):
+            self.input_tensor = input_tensor
+
+        def forward(self, x=None):
+            x, skip = self.input_tensor
+            return self.layer(x + skip)
+    """
+
+    def check(self, analysis: Analysis) -> Iterator[Finding]:
+        for flow in analysis.project.knowledge(Boundaries):
+            if not flow.stage.is_last:
+                continue
+            for sent in flow.sent():
+                if sent.count > 1 and sent.origin.passes is not None:
+                    yield self.finding(
+                        place_of(sent.seen.module, sent.seen.node),
+                        object=flow.stage.cls.name,
+                        cls=flow.stage.cls.name,
+                        name=sent.name or f"element {sent.index}",
+                    )
+                    break

@@ -1,0 +1,139 @@
+"""E7201"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..finding import Finding
+from ..project.stage_classes import attributes_set, class_text, constructor, hidden_base
+from ..project.stages import Stage, Stages
+from ..rule import Rule, Symptom
+from ..tpstate.verdicts import place_of
+
+if TYPE_CHECKING:
+    from ..tpstate.analysis import Analysis
+
+_REQUIRED = ("pre_process", "share_embeddings_and_output_weights", "input_tensor", "config")
+
+
+class StageAttributeMissing(Rule):
+    """A stage does not set an attribute that Megatron's pipeline schedule reads."""
+
+    code, symbol = "E7201", "stage-attribute-missing"
+    message = "stage `%(cls)s` does not set `self.%(name)s` on every path of its constructor"
+    advice = "Write `%(line)s` in `__init__`."
+    why = (
+        "The schedule walks through the wrappers of a model until it finds `config`, `pre_process` and "
+        "`share_embeddings_and_output_weights`; a stage without them stops the first training step. A first stage needs "
+        "`input_tensor` too: the schedule sets it, and code that resets it reads it."
+    )
+    symptom = Symptom.CRASH
+    runtime = "RuntimeError: _get_attr_wrapped_model couldn't find attribute config"
+    limits = (
+        "Classes known as stages only by their `set_input_tensor` are held to `config` alone, unless they set the two flags "
+        "of the schedule. Silent where a base class outside the tree may set the attribute."
+    )
+    guide = "1.2: required attributes of a stage"
+
+    bad = """
+    from megatron.core.tensor_parallel import checkpoint
+    from torch import nn
+
+
+    class Net_stage1(nn.Module):
+        def __init__(self, dim, config=None):  # [stage-attribute-missing]
+            super().__init__()
+            self.pre_process = None
+            self.input_tensor = None
+            self.config = config
+            self.layer = nn.Linear(dim, dim)
+
+        def set_input_tensor(self, input_tensor):
+            self.input_tensor = input_tensor
+
+        def forward(self, x=None):
+            return checkpoint(self.layer, False, self.input_tensor[0])
+    """
+    good = """
+    from megatron.core.tensor_parallel import checkpoint
+    from torch import nn
+
+
+    class Net_stage1(nn.Module):
+        def __init__(self, dim, config=None):
+            super().__init__()
+            self.pre_process = None
+            self.share_embeddings_and_output_weights = None
+            self.input_tensor = None
+            self.config = config
+            self.layer = nn.Linear(dim, dim)
+
+        def set_input_tensor(self, input_tensor):
+            self.input_tensor = input_tensor
+
+        def forward(self, x=None):
+            return checkpoint(self.layer, False, self.input_tensor[0])
+    """
+
+    def check(self, analysis: Analysis) -> Iterator[Finding]:
+        for stage in analysis.project.knowledge(Stages):
+            cls = stage.cls
+            init = constructor(analysis.project, cls)
+            node: ast.AST = init[1] if init is not None and init[0] is cls else cls.node
+            if not hidden_base(analysis.project, cls):
+                present = attributes_set(analysis.project, cls)
+                for name in _required(analysis, stage, present):
+                    if name not in present:
+                        value = "config" if name == "config" else "None"
+                        yield self.finding(
+                            place_of(cls.module, node),
+                            object=cls.name,
+                            cls=cls.name,
+                            name=name,
+                            line=f"self.{name} = {value}",
+                        )
+            yield from self._placeholder(analysis, stage)
+
+    def _placeholder(self, analysis: Analysis, stage: Stage) -> Iterator[Finding]:
+        """`self.config = None` that nothing fills in later."""
+        cls = stage.cls
+        init = cls.methods.get("__init__")
+        if init is None:
+            return
+        writes = [node for node in ast.walk(cls.node) if _writes_config(node)]
+        empty = [node for node in writes if isinstance(node.value, ast.Constant) and node.value.value is None]  # type: ignore[attr-defined]
+        if not empty or len(empty) != len(writes) or _filled_elsewhere(analysis, cls.name):
+            return
+        yield self.finding(
+            place_of(cls.module, empty[0]),
+            object=cls.name,
+            message="stage `%(cls)s` sets `self.config` to None, and nothing sets it to a real config later",
+            advice="Write `self.config = config` with Megatron's config object.",
+            cls=cls.name,
+        )
+
+
+def _required(analysis: Analysis, stage: Stage, present: set[str]) -> tuple[str, ...]:
+    """What this stage must set: all of it where it is meant as one, `config` alone where only the setter says so."""
+    if stage.rank is not None:
+        return _REQUIRED
+    text = class_text(stage.cls)
+    if {"pre_process", "share_embeddings_and_output_weights"} <= present and "self.input_tensor = " in text:
+        return _REQUIRED if text.count("self.input_tensor") > 1 else _REQUIRED[:2]
+    return () if _filled_elsewhere(analysis, stage.cls.name) else ("config",)
+
+
+def _writes_config(node: ast.AST) -> bool:
+    return isinstance(node, ast.Assign) and any(
+        isinstance(target, ast.Attribute) and target.attr == "config" and ast.unparse(target.value) == "self"
+        for target in node.targets
+    )
+
+
+def _filled_elsewhere(analysis: Analysis, name: str) -> bool:
+    """Whether a file that names the class assigns a `.config` of something."""
+    assigned = re.compile(r"(?<!self)\.config\s*=[^=]|setattr\([^)]*[\"']config[\"']")
+    return any(name in module.text and assigned.search(module.text) for module in analysis.project.modules)

@@ -1,0 +1,101 @@
+"""E7206"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..finding import Finding
+from ..project.boundary import Boundaries
+from ..project.stage_classes import hidden_base, parameters
+from ..rule import Rule, Symptom
+from ..tpstate.verdicts import place_of
+
+if TYPE_CHECKING:
+    from ..tpstate.analysis import Analysis
+
+
+class StageIgnoresInputTensor(Rule):
+    """A later stage does not compute from what the previous stage sent, or requires a batch of its own."""
+
+    code, symbol = "E7206", "stage-ignores-input-tensor"
+    message = "`%(cls)s` runs behind another stage, but its forward does not read `self.input_tensor`"
+    advice = "Start the forward with `x, … = self.input_tensor`, and give its argument the default None."
+    why = (
+        "What the previous stage computed arrives through `set_input_tensor` only. A later stage that computes from its "
+        "argument sees the raw batch, or None; one whose argument has no default cannot be called without a batch."
+    )
+    symptom = Symptom.WRONG_NUMBERS
+    runtime = "the raw batch goes through the later layers, or: missing 1 required positional argument: 'x'"
+    limits = "Silent where the order of the stages is not known, or the forward is inherited from outside the tree."
+    guide = "1.3 and principle 11, trap 5: later stages use input_tensor only"
+
+    bad = """
+    from torch import nn
+
+
+    class Net_stage0(nn.Module):
+        def set_input_tensor(self, input_tensor):
+            self.input_tensor = input_tensor
+
+        def forward(self, x):
+            return x * 2
+
+
+    class Net_stage1(nn.Module):
+        def __init__(self, dim):
+            super().__init__()
+            self.layer = nn.Linear(dim, dim)
+
+        def set_input_tensor(self, input_tensor):
+            self.input_tensor = input_tensor
+
+        def forward(self, x=None):  # [stage-ignores-input-tensor]
+            return self.layer(x)
+    """
+    good = """
+    from torch import nn
+
+
+    class Net_stage0(nn.Module):
+        def set_input_tensor(self, input_tensor):
+            self.input_tensor = input_tensor
+
+        def forward(self, x):
+            return x * 2
+
+
+    class Net_stage1(nn.Module):
+        def __init__(self, dim):
+            super().__init__()
+            self.layer = nn.Linear(dim, dim)
+
+        def set_input_tensor(self, input_tensor):
+            self.input_tensor = input_tensor
+
+        def forward(self, x=None):
+            return self.layer(self.input_tensor[0])
+    """
+
+    def check(self, analysis: Analysis) -> Iterator[Finding]:
+        for flow in analysis.project.knowledge(Boundaries):
+            cls = flow.stage.cls
+            found = analysis.project.method(cls, "forward")
+            if not flow.stage.family.ordered or flow.stage.is_first or found is None:
+                continue
+            if hidden_base(analysis.project, cls):
+                continue
+            where = place_of(found[0].module, found[1])
+            if not flow.reads_input:
+                yield self.finding(where, object=cls.name, cls=cls.name)
+                continue
+            required = [name for name, default in parameters(found[1]).items() if default is None]
+            if required:
+                yield self.finding(
+                    where,
+                    object=cls.name,
+                    message="`%(cls)s` runs behind another stage, but its forward requires the argument `%(name)s`",
+                    advice="Write `%(name)s=None`: the input comes from `self.input_tensor`.",
+                    cls=cls.name,
+                    name=required[0],
+                )

@@ -1,0 +1,83 @@
+"""W7203"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..facts.module import ModuleFacts
+from ..finding import Edit, Finding, Fix, Place
+from ..project.stage_classes import is_declared
+from ..project.stages import Stages
+from ..rule import Rule, Scope, Symptom
+from ..tpstate.verdicts import place_of
+
+if TYPE_CHECKING:
+    from ..tpstate.analysis import Analysis
+
+
+class StageKwargsMissing(Rule):
+    """The constructor of a stage takes no `**kwargs`."""
+
+    code, symbol = "W7203", "stage-kwargs-missing"
+    message = "`%(cls)s.__init__` has no `**kwargs`"
+    advice = "End the parameter list with `**kwargs`."
+    why = (
+        "OneScience's Module binds constructor arguments strictly in `__new__`. The training script gives one set of "
+        "arguments to all stages, so the first argument that only one of them needs stops all the others."
+    )
+    symptom = Symptom.TRAP
+    runtime = "TypeError: got an unexpected keyword argument"
+    limits = "Only classes named or mapped as stages."
+    guide = "Principle 11, trap 4: strict signatures of Module"
+    scope = Scope.GUIDE
+    fix_kind = "safe"
+
+    bad = """
+    from onescience.modules.module import Module
+
+
+    class Net_stage0(Module):
+        def __init__(self, img_size, embed_dim=192, config=None):  # [stage-kwargs-missing]
+            super().__init__()
+            self.input_tensor = None
+    """
+    good = """
+    from onescience.modules.module import Module
+
+
+    class Net_stage0(Module):
+        def __init__(self, img_size, embed_dim=192, config=None, **kwargs):
+            super().__init__()
+            self.input_tensor = None
+    """
+
+    def check(self, analysis: Analysis) -> Iterator[Finding]:
+        for stage in analysis.project.knowledge(Stages):
+            init = stage.cls.methods.get("__init__")
+            if init is None or init.args.kwarg is not None or not is_declared(stage):
+                continue
+            module = stage.cls.module
+            yield self.finding(
+                place_of(module, init), object=stage.cls.name, fix=_fix(module, init), cls=stage.cls.name
+            )
+
+
+def _fix(module: ModuleFacts, init: ast.FunctionDef) -> Fix | None:
+    spec = init.args
+    last: ast.AST = [*spec.args, *spec.kwonlyargs][-1]
+    defaults = [default for default in (*spec.defaults, *spec.kw_defaults) if default is not None]
+    for node in defaults:
+        if (node.lineno, node.col_offset) > (last.lineno, last.col_offset):  # type: ignore[attr-defined]
+            last = node
+    if spec.vararg is not None and not spec.kwonlyargs:
+        last = spec.vararg
+    where = place_of(module, last)
+    end = Place(where.path, where.end_line, where.end_column, where.end_line, where.end_column)
+    behind = module.lines[where.end_line - 1][where.end_column :].lstrip()
+    return (
+        None
+        if behind.startswith(")") and isinstance(last, ast.Tuple)
+        else Fix("safe", (Edit(end, ", **kwargs"),))
+    )

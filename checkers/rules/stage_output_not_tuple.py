@@ -1,0 +1,105 @@
+"""E7209"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..finding import Finding
+from ..project.boundary import Boundaries
+from ..rule import Rule, Symptom
+from ..tpstate.verdicts import place_of
+
+if TYPE_CHECKING:
+    from ..tpstate.analysis import Analysis
+
+
+class StageOutputNotTuple(Rule):
+    """A stage sends several tensors in a list, dict or object instead of a tuple."""
+
+    code, symbol = "E7209", "stage-output-not-tuple"
+    message = "`%(cls)s` returns %(kind)s to the next stage"
+    advice = "Return a tuple: `return (x, skip)`."
+    why = "The schedule sends the elements of a tuple one by one. It takes anything else for one tensor."
+    symptom = Symptom.CRASH
+    runtime = "AttributeError: 'dict' object has no attribute 'shape' in the send"
+    limits = "Only displays that the return statement can be traced to. Silent on last stages."
+    guide = "1.3: must return a tuple"
+
+    bad = """
+    import torch
+    from torch import nn
+
+
+    class Net_stage0(nn.Module):
+        def __init__(self, dim):
+            super().__init__()
+            self.layer = nn.Linear(dim, dim)
+
+        def set_input_tensor(self, input_tensor):
+            self.input_tensor = input_tensor
+
+        def forward(self, x):
+            x = self.layer(x)
+            return {"x": x, "skip": x * 2}  # [stage-output-not-tuple]
+
+
+    class Net_stage1(nn.Module):
+        def __init__(self, dim):
+            super().__init__()
+            self.layer = nn.Linear(dim, dim)
+
+        def set_input_tensor(self, input_tensor):
+            self.input_tensor = input_tensor
+
+        def forward(self, x=None):
+            x, skip = self.input_tensor
+            return self.layer(x) + skip
+    """
+    good = """
+    import torch
+    from torch import nn
+
+
+    class Net_stage0(nn.Module):
+        def __init__(self, dim):
+            super().__init__()
+            self.layer = nn.Linear(dim, dim)
+
+        def set_input_tensor(self, input_tensor):
+            self.input_tensor = input_tensor
+
+        def forward(self, x):
+            x = self.layer(x)
+            return x, x * 2
+
+
+    class Net_stage1(nn.Module):
+        def __init__(self, dim):
+            super().__init__()
+            self.layer = nn.Linear(dim, dim)
+
+        def set_input_tensor(self, input_tensor):
+            self.input_tensor = input_tensor
+
+        def forward(self, x=None):
+            x, skip = self.input_tensor
+            return self.layer(x) + skip
+    """
+
+    def check(self, analysis: Analysis) -> Iterator[Finding]:
+        for flow in analysis.project.knowledge(Boundaries):
+            if not flow.stage.family.ordered or flow.stage.is_last:
+                continue
+            for trace in flow.traces:
+                for seen in trace.returns:
+                    items = seen.origin.items or ()
+                    tensors = [item for item in items if item.is_tensor]
+                    kind = {"list": "a list", "dict": "a dict", "object": "an object"}.get(seen.origin.kind)
+                    if kind and (len(tensors) > 1 or seen.origin.kind != "list" and seen.origin.carries):
+                        yield self.finding(
+                            place_of(seen.module, seen.node),
+                            object=flow.stage.cls.name,
+                            cls=flow.stage.cls.name,
+                            kind=kind,
+                        )

@@ -1,0 +1,117 @@
+"""E7212"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..finding import Finding
+from ..project.boundary import Boundaries
+from ..rule import Rule, Symptom
+from ..tpstate.verdicts import place_of
+
+if TYPE_CHECKING:
+    from ..tpstate.analysis import Analysis
+
+_KINDS = {
+    "number": "a Python number",
+    "text": "a text",
+    "none": "None",
+    "shape": "a shape",
+    "list": "a list",
+    "dict": "a dict",
+    "numbers": "a list of numbers",
+}
+
+
+class StagePassesNonTensor(Rule):
+    """A value that is no tensor crosses the boundary between two stages."""
+
+    code, symbol = "E7212", "stage-passes-non-tensor"
+    message = "`%(cls)s` sends %(kind)s (`%(name)s`) to the next stage"
+    advice = "Compute it on the next stage, from its constructor's arguments."
+    why = "The pipeline sends tensors only. Numbers, shapes, texts, None and containers are no tensors."
+    symptom = Symptom.CRASH
+    runtime = "AttributeError: 'int' object has no attribute 'shape' in the send"
+    limits = "Only values whose type is certain. Silent on last stages."
+    guide = "1.4 and principle 11: only feature tensors cross stages"
+
+    bad = """
+    import torch
+    from torch import nn
+
+
+    class Net_stage0(nn.Module):
+        def __init__(self, dim):
+            super().__init__()
+            self.layer = nn.Linear(dim, dim)
+
+        def set_input_tensor(self, input_tensor):
+            self.input_tensor = input_tensor
+
+        def forward(self, x):
+            B, N, C = x.shape
+            x = self.layer(x)
+            return x, N  # [stage-passes-non-tensor]
+
+
+    class Net_stage1(nn.Module):
+        def __init__(self, dim):
+            super().__init__()
+            self.layer = nn.Linear(dim, dim)
+
+        def set_input_tensor(self, input_tensor):
+            self.input_tensor = input_tensor
+
+        def forward(self, x=None):
+            x, n = self.input_tensor
+            return self.layer(x)
+    """
+    good = """
+    import torch
+    from torch import nn
+
+
+    class Net_stage0(nn.Module):
+        def __init__(self, dim):
+            super().__init__()
+            self.layer = nn.Linear(dim, dim)
+
+        def set_input_tensor(self, input_tensor):
+            self.input_tensor = input_tensor
+
+        def forward(self, x):
+            B, N, C = x.shape
+            x = self.layer(x).reshape(B, N, C)
+            return x, x * 2
+
+
+    class Net_stage1(nn.Module):
+        def __init__(self, dim):
+            super().__init__()
+            self.layer = nn.Linear(dim, dim)
+
+        def set_input_tensor(self, input_tensor):
+            self.input_tensor = input_tensor
+
+        def forward(self, x=None):
+            x, n = self.input_tensor
+            return self.layer(x)
+    """
+
+    def check(self, analysis: Analysis) -> Iterator[Finding]:
+        for flow in analysis.project.knowledge(Boundaries):
+            if not flow.stage.family.ordered or flow.stage.is_last:
+                continue
+            for sent in flow.sent():
+                kind = _KINDS.get(sent.origin.kind)
+                if kind is not None and (sent.count > 1 or sent.origin.kind != "none"):
+                    if sent.count == 1 and sent.origin.kind in ("list", "dict"):
+                        continue
+                    yield self.finding(
+                        place_of(sent.seen.module, sent.seen.node),
+                        object=flow.stage.cls.name,
+                        cls=flow.stage.cls.name,
+                        kind=kind,
+                        name=sent.name or f"element {sent.index}",
+                    )

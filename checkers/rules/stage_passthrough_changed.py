@@ -1,0 +1,186 @@
+"""E7208"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..finding import Finding
+from ..project.boundary import Boundaries, Sent, StageFlow
+from ..rule import Rule, Symptom
+from ..tpstate.verdicts import place_of
+
+if TYPE_CHECKING:
+    from ..tpstate.analysis import Analysis
+
+
+class StagePassthroughChanged(Rule):
+    """A middle stage drops, swaps or replaces a tensor that it should pass on."""
+
+    code, symbol = "E7208", "stage-passthrough-changed"
+    message = "%(problem)s"
+    advice = "Return what was received, in the order in which it was received: `return x, %(names)s`."
+    why = (
+        "A skip connection or meta tensor is unpacked by position on the next stage. Dropped, swapped or "
+        "overwritten, it reaches the layers that consume it as something else."
+    )
+    symptom = Symptom.WRONG_NUMBERS
+    runtime = "the skip connection of the last stage holds other features; or: not enough values to unpack"
+    limits = (
+        "Names tell which tensors are passed on. A tensor that is changed by a layer on the way cannot be "
+        "decided."
+    )
+    guide = "1.3: middle stages pass skip and meta unchanged"
+
+    bad = """
+    import torch
+    from torch import nn
+
+
+    class Net_stage0(nn.Module):
+        def __init__(self, dim):
+            super().__init__()
+            self.layer = nn.Linear(dim, dim)
+
+        def set_input_tensor(self, input_tensor):
+            self.input_tensor = input_tensor
+
+        def forward(self, x):
+            x = self.layer(x)
+            return x, x * 2
+
+
+    class Net_stage1(nn.Module):
+        def __init__(self, dim):
+            super().__init__()
+            self.layer = nn.Linear(dim, dim)
+
+        def set_input_tensor(self, input_tensor):
+            self.input_tensor = input_tensor
+
+        def forward(self, x=None):
+            x, skip = self.input_tensor
+            x = self.layer(x)
+            skip = x * 2
+            return x, skip  # [stage-passthrough-changed]
+
+
+    class Net_stage2(nn.Module):
+        def __init__(self, dim):
+            super().__init__()
+            self.layer = nn.Linear(dim, dim)
+
+        def set_input_tensor(self, input_tensor):
+            self.input_tensor = input_tensor
+
+        def forward(self, x=None):
+            x, skip = self.input_tensor
+            return self.layer(x) + skip
+    """
+    good = """
+    import torch
+    from torch import nn
+
+
+    class Net_stage0(nn.Module):
+        def __init__(self, dim):
+            super().__init__()
+            self.layer = nn.Linear(dim, dim)
+
+        def set_input_tensor(self, input_tensor):
+            self.input_tensor = input_tensor
+
+        def forward(self, x):
+            x = self.layer(x)
+            return x, x * 2
+
+
+    class Net_stage1(nn.Module):
+        def __init__(self, dim):
+            super().__init__()
+            self.layer = nn.Linear(dim, dim)
+
+        def set_input_tensor(self, input_tensor):
+            self.input_tensor = input_tensor
+
+        def forward(self, x=None):
+            x, skip = self.input_tensor
+            x = self.layer(x)
+            return x, skip
+
+
+    class Net_stage2(nn.Module):
+        def __init__(self, dim):
+            super().__init__()
+            self.layer = nn.Linear(dim, dim)
+
+        def set_input_tensor(self, input_tensor):
+            self.input_tensor = input_tensor
+
+        def forward(self, x=None):
+            x, skip = self.input_tensor
+            return self.layer(x) + skip
+    """
+
+    def check(self, analysis: Analysis) -> Iterator[Finding]:
+        boundaries = analysis.project.knowledge(Boundaries)
+        for flow in boundaries:
+            following = flow.stage.following
+            if flow.stage.is_first or following is None or flow.receiving is None:
+                continue
+            mine, theirs = flow.unpacked(), boundaries.of(following).unpacked()
+            if mine is None or theirs is None or len(mine[1]) < 2:
+                continue
+            for sent in flow.sent():
+                if sent.count > 1 and sent.index == 0:
+                    yield from self._judge(flow, sent, mine[1], theirs[1])
+                elif sent.count == 1 and sent.origin.kind in ("tensor", "result") and len(theirs[1]) > 1:
+                    names = ", ".join(f"`{name}`" for name in theirs[1][1:])
+                    yield self._wrong(
+                        flow,
+                        sent,
+                        f"`{flow.stage.cls.name}` drops {names}, which `{following.cls.name}` unpacks",
+                    )
+
+    def _judge(
+        self, flow: StageFlow, first: Sent, mine: tuple[str, ...], theirs: tuple[str, ...]
+    ) -> Iterator[Finding]:
+        """Compare one returned tuple with what was received and what the next stage unpacks."""
+        items = first.seen.origin.items or ()
+        cls = flow.stage.cls.name
+        if len(items) < len(theirs):
+            lost = ", ".join(f"`{name}`" for name in theirs[len(items) :])
+            yield self._wrong(flow, first, f"`{cls}` drops {lost}, which the next stage unpacks")
+            return
+        sent = [one for one in flow.sent() if one.seen is first.seen]
+        for index, name in enumerate(mine[: len(items)]):
+            if not index or not name:
+                continue
+            item = items[index]
+            expected = theirs[index] if index < len(theirs) else ""
+            moved = item.passes is not None and item.passes != index and name != mine[item.passes]
+            if moved and expected == name:
+                text = f"`{cls}` returns `{mine[item.passes or 0]}` where the next stage unpacks `{name}`"
+                yield self._wrong(flow, first, text)
+                return
+            if sent[index].name == name == expected and item.passes is None:
+                replaced = item.is_tensor and index not in item.carries
+                text = f"`{cls}` returns something else as `{name}` than the `{name}` it received"
+                if replaced:
+                    yield self._wrong(flow, first, text)
+                elif item.is_tensor:
+                    yield self._wrong(
+                        flow, first, f"`{cls}` changes `{name}` on the way to the next stage", decided=False
+                    )
+                return
+
+    def _wrong(self, flow: StageFlow, sent: Sent, problem: str, decided: bool = True) -> Finding:
+        unpacked = flow.unpacked()
+        names = ", ".join(unpacked[1][1:]) if unpacked is not None else "skip"
+        return self.finding(
+            place_of(sent.seen.module, sent.seen.node),
+            object=flow.stage.cls.name,
+            decided=decided,
+            problem=problem,
+            names=names,
+        )

@@ -1,0 +1,128 @@
+"""E7204"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..finding import Finding
+from ..project.project import dotted_name
+from ..project.stage_classes import is_declared
+from ..project.stages import Stage, StageMap, Stages
+from ..rule import Rule, Scope, Symptom
+from ..tpstate.verdicts import place_of
+
+if TYPE_CHECKING:
+    from ..tpstate.analysis import Analysis
+
+_NAMES = re.compile(r"^(yaml\w*|\w*_yaml|cfg\w*|\w+_cfg|yparams|hparams|opt)$")
+_TYPES = re.compile(r"\b(YParams|DictConfig|OmegaConf|EasyDict|Namespace|Munch)\b")
+_LOADERS = re.compile(
+    r"(^|\.)(YParams|safe_load|full_load|unsafe_load|OmegaConf\.load|load_yaml|load_config)$"
+)
+_MODEL_KEYS = frozenset(
+    "img_size patch_size embed_dim window_size in_chans out_chans depth depths mask mask_full mlp_ratio".split()
+)
+
+
+class StageTakesYamlConfig(Rule):
+    """A stage takes the whole YAML configuration instead of scalars."""
+
+    code, symbol = "E7204", "stage-takes-yaml-config"
+    message = "`%(cls)s.__init__` takes the whole YAML configuration as `%(name)s`"
+    advice = "Take the scalars one by one (`img_size`, `embed_dim`, …) and Megatron's config as `config`."
+    why = (
+        "The stages share one signature with the original model. A configuration object hides what a stage needs, breaks "
+        "saving of the constructor's arguments, and is easily mistaken for Megatron's config."
+    )
+    symptom = Symptom.CRASH
+    runtime = "AttributeError: the YAML object has no attribute of Megatron's config, or the other way round"
+    limits = "A parameter counts when its name, annotation or use says that it is a YAML object."
+    guide = "Principle 8: parameters of stage classes"
+    scope = Scope.GUIDE
+
+    bad = """
+    from onescience.modules.module import Module
+
+
+    class Net_stage0(Module):
+        def __init__(self, yaml_cfg, config=None, **kwargs):  # [stage-takes-yaml-config]
+            super().__init__()
+            self.input_tensor = None
+            self.grid = yaml_cfg.img_size
+    """
+    good = """
+    from onescience.modules.module import Module
+
+
+    class Net_stage0(Module):
+        def __init__(self, img_size, config=None, **kwargs):
+            super().__init__()
+            self.input_tensor = None
+            self.grid = img_size
+    """
+
+    def check(self, analysis: Analysis) -> Iterator[Finding]:
+        stages = analysis.project.knowledge(Stages)
+        for stage in stages:
+            if is_declared(stage):
+                yield from self._parameters(stage)
+        for found in stages.maps:
+            yield from self._calls(found)
+
+    def _parameters(self, stage: Stage) -> Iterator[Finding]:
+        init = stage.cls.methods.get("__init__")
+        if init is None:
+            return
+        for arg in (*init.args.args[1:], *init.args.kwonlyargs):
+            read = {
+                node.attr
+                for node in ast.walk(init)
+                if isinstance(node, ast.Attribute)
+                and isinstance(node.value, ast.Name)
+                and node.value.id == arg.arg
+            }
+            keyed = any(
+                isinstance(node, ast.Subscript)
+                and isinstance(node.value, ast.Name)
+                and node.value.id == arg.arg
+                and isinstance(node.slice, ast.Constant)
+                and isinstance(node.slice.value, str)
+                for node in ast.walk(init)
+            )
+            typed = arg.annotation is not None and _TYPES.search(ast.unparse(arg.annotation))
+            named = _NAMES.match(arg.arg) and (read or keyed or arg.arg.startswith("yaml"))
+            used = arg.arg in ("config", "params", "args") and bool(read & _MODEL_KEYS)
+            if typed or named or used:
+                yield self.finding(
+                    place_of(stage.cls.module, arg), object=stage.cls.name, cls=stage.cls.name, name=arg.arg
+                )
+
+    def _calls(self, found: StageMap) -> Iterator[Finding]:
+        """A call of a mapped class that is given an object loaded from YAML."""
+        loaded: set[str] = set()
+        holders = {cls.name for cls in found.entries.values() if cls is not None}
+        for node in ast.walk(found.module.tree):
+            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+                text = ast.unparse(node.value)
+                if isinstance(node.value, ast.Call) and _LOADERS.search(dotted_name(node.value.func) or ""):
+                    loaded.add(node.targets[0].id)
+                if node.value is found.node or any(
+                    re.match(rf"{re.escape(name)}(\[|\.get\()", text) for name in holders
+                ):
+                    holders.add(node.targets[0].id)
+        for node in ast.walk(found.module.tree):
+            if not isinstance(node, ast.Call) or not loaded:
+                continue
+            func = node.func.value if isinstance(node.func, ast.Subscript) else node.func
+            if isinstance(func, ast.Name) and func.id in holders:
+                for value in (*node.args, *(keyword.value for keyword in node.keywords)):
+                    if isinstance(value, ast.Name) and value.id in loaded:
+                        yield self.finding(
+                            place_of(found.module, value),
+                            object=func.id,
+                            message="a stage is given the whole YAML configuration `%(name)s`",
+                            name=value.id,
+                        )
