@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from ..facts.module import ClassFacts
-from .distributed import is_vendored
 from .project import Project
 
 
@@ -67,10 +66,7 @@ class DictForward:
 
 def dict_forwards(project: Project) -> list[DictForward]:
     """Every forward that reads `x` or `mask` from its first parameter by key or attribute; found once."""
-    memo: list[DictForward] | None = project.__dict__.get("_dict_forwards")
-    if memo is None:
-        memo = project.__dict__["_dict_forwards"] = list(_find(project))
-    return memo
+    return project.knowledge(_dict_forwards)
 
 
 def dict_forward_of(project: Project, cls: ClassFacts) -> DictForward | None:
@@ -78,10 +74,14 @@ def dict_forward_of(project: Project, cls: ClassFacts) -> DictForward | None:
     return next((found for found in dict_forwards(project) if found.cls is cls), None)
 
 
+def _dict_forwards(project: Project) -> list[DictForward]:
+    return list(_find(project))
+
+
 def _find(project: Project) -> Iterator[DictForward]:
     for cls in project.classes():
         method = cls.methods.get("forward")
-        if method is None or len(method.args.args) < 2 or is_vendored(project, cls.module):
+        if method is None or len(method.args.args) < 2 or project.is_framework(cls.module):
             continue
         name = method.args.args[1].arg
         marks = (f'{name}["x"]', f"{name}['x']", f"{name}.x")

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..facts.module import ImportEdge, ModuleFacts
-from .distributed import is_named_distributed, is_vendored
+from .distributed import is_named_distributed
 from .project import Project
 
 
@@ -65,7 +65,7 @@ def is_distributed_module(project: Project, module: ModuleFacts) -> bool:
     named = "distributed" in module.path.stem or any(
         is_named_distributed(cls) for cls in module.classes.values()
     )
-    return named and not is_vendored(project, module)
+    return named and not project.is_framework(module)
 
 
 def distributed_cycles(project: Project) -> list[Cycle]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..facts.module import ClassFacts
 from ..finding import Finding
-from ..project.distributed import is_named_distributed, is_vendored
+from ..project.distributed import is_named_distributed
 from ..rule import Rule, Symptom
 from ..tpstate.config_chain import provider_of
 from ..tpstate.events import Built
@@ -69,7 +69,7 @@ class ConfigNoneDereferenced(Rule):
             method = cls.methods.get("__init__")
             if method is None or (id(cls) not in holders and not is_named_distributed(cls)):
                 continue
-            if is_vendored(analysis.project, cls.module):
+            if analysis.project.is_framework(cls.module):
                 continue
             for name in ("config", "megatron_config"):
                 read = _first_read(method, name) if _defaults_to_none(method, name) else None

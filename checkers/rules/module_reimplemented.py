@@ -90,7 +90,11 @@ class ModuleReimplemented(Rule):
                 cls.node
             ):
                 yield self._finding(cls.module, cls.node, original.module, original.node)
-        owners = list({id(cls.module): cls.module for cls in distributed}.values())
+        owners = list(
+            {
+                id(cls.module): cls.module for cls in distributed if "distributed" in cls.module.path.stem
+            }.values()
+        )
         wanted = {name for module in owners for name in _definitions(project, module)}
         elsewhere: dict[str, list[tuple[ModuleFacts, Definition]]] = defaultdict(list)
         for module in _others(project, owners):
@@ -123,7 +127,7 @@ def _others(project: Project, owners: list[ModuleFacts]) -> Iterator[ModuleFacts
     originals = [path for module in owners if (path := original_path(module.path)) is not None]
     read = [project.module_at(path) for path in originals if project.files.exists(path)]
     for module in [*project.modules, *(module for module in read if module is not None)]:
-        if id(module) not in seen:
+        if id(module) not in seen and not project.is_framework(module):
             seen.add(id(module))
             yield module
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from ..facts.module import ModuleFacts
 from ..finding import Finding
-from ..project.distributed import is_vendored
 from ..rule import Rule, Scope, Symptom
 from ..tpstate.verdicts import place_of
 
@@ -53,7 +52,7 @@ class TrainingScriptLocation(Rule):
             if (
                 "pretrain(" not in module.text
                 or "forward_step" not in module.text
-                or is_vendored(analysis.project, module)
+                or analysis.project.is_framework(module)
             ):
                 continue
             call = _pretrain_call(module)
