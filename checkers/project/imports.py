@@ -38,7 +38,7 @@ class Cycle:
 
 @dataclass(frozen=True)
 class Read:
-    """The modules that were read, and the last parts of their names."""
+    """The modules that were read, and the last parts of their names; a framework's own do not lead back."""
 
     ids: frozenset[int]
     stems: frozenset[str]
@@ -78,9 +78,10 @@ def distributed_cycles(project: Project) -> list[Cycle]:
 
 def _edges_from(project: Project, starts: list[ModuleFacts]) -> dict[ModuleFacts, list[Edge]]:
     """The edges of every module that loading a distributed one leads to, among the files already read."""
+    own = [module for module in project.modules if not project.is_framework(module)]
     read = Read(
-        frozenset(id(module) for module in project.modules),
-        frozenset(m.path.parent.name if m.is_package else m.path.stem for m in project.modules),
+        frozenset(id(module) for module in own),
+        frozenset(module.path.parent.name if module.is_package else module.path.stem for module in own),
     )
     found: dict[ModuleFacts, list[Edge]] = {}
     waiting = list(starts)

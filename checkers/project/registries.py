@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from ..facts.module import ClassFacts, ModuleFacts
 from .project import External, Project, ValueRef, dotted_name
 
-_NAME = re.compile(r"_?[A-Z][A-Z0-9_]*(REGISTRY|REGISTRIES)$")
+_NAME = re.compile(r"_?([A-Z0-9]+_)*REGISTR(Y|IES)$")
 
 
 @dataclass(frozen=True, eq=False)

@@ -98,7 +98,7 @@ class ModuleReimplemented(Rule):
         wanted = {name for module in owners for name in _definitions(project, module)}
         elsewhere: dict[str, list[tuple[ModuleFacts, Definition]]] = defaultdict(list)
         for module in _others(project, owners):
-            for name, node in _definitions(project, module).items() if wanted & set(module.bindings) else ():
+            for name, node in _definitions(project, module, wanted).items():
                 elsewhere[name].append((module, node))
         for module in owners:
             for name, node in _definitions(project, module).items():
@@ -132,13 +132,19 @@ def _others(project: Project, owners: list[ModuleFacts]) -> Iterator[ModuleFacts
             yield module
 
 
-def _definitions(project: Project, module: ModuleFacts) -> dict[str, Definition]:
+def _definitions(
+    project: Project, module: ModuleFacts, wanted: set[str] | None = None
+) -> dict[str, Definition]:
     """Module classes and functions that a file defines, by name; models and scripts define others of their own."""
-    if "models" in module.path.parts or "__main__" in module.text:
+    if (
+        (wanted is not None and wanted.isdisjoint(module.bindings))
+        or "models" in module.path.parts
+        or "__main__" in module.text
+    ):
         return {}
     found: dict[str, Definition] = {}
-    for name, bindings in module.bindings.items():
-        value = bindings[-1].value
+    for name in module.bindings if wanted is None else wanted & module.bindings.keys():
+        value = module.bindings[name][-1].value
         if isinstance(value, ClassFacts) and project.is_module_class(value):
             found[name] = value.node
         elif isinstance(value, ast.FunctionDef):

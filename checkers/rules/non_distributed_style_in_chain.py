@@ -129,9 +129,10 @@ Styles = dict[int, dict[str, ClassFacts]]
 def _styles(analysis: Analysis) -> Styles:
     """For each registry wrapper, the class of each style."""
     found: Styles = {}
+    makers = wrappers(analysis.project)
     for table in registries(analysis.project):
         named = {entry.style: entry.target for entry in table.entries if entry.target is not None}
-        for wrapper in wrappers(analysis.project):
+        for wrapper in makers:
             if wrapper.module is table.module:
                 found.setdefault(id(wrapper), {}).update(named)
     return found
