@@ -86,9 +86,9 @@ class ModuleReimplemented(Rule):
         distributed = distributed_classes(project)
         for cls in distributed:
             original = original_of(project, cls)
-            if original is not None and _shape(original.node).replace(original.name, cls.name) == _shape(
-                cls.node
-            ):
+            if original is None or _signature(original.node) != _signature(cls.node):
+                continue
+            if _shape(original.node).replace(original.name, cls.name) == _shape(cls.node):
                 yield self._finding(cls.module, cls.node, original.module, original.node)
         owners = list(
             {
@@ -153,7 +153,19 @@ def _definitions(
 
 
 def _is_same(one: Definition, other: Definition) -> bool:
-    return type(one) is type(other) and len(one.body) > 1 and _shape(one) == _shape(other)
+    return (
+        type(one) is type(other)
+        and len(one.body) > 1
+        and _signature(one) == _signature(other)
+        and _shape(one) == _shape(other)
+    )
+
+
+def _signature(node: ast.ClassDef | ast.FunctionDef) -> object:
+    """The names a definition has: cheap to compare, and enough to tell most apart."""
+    if isinstance(node, ast.FunctionDef):
+        return [arg.arg for arg in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
+    return [(part.name, _signature(part)) for part in node.body if isinstance(part, ast.FunctionDef)]
 
 
 def _shape(node: Definition) -> str:
