@@ -10,10 +10,12 @@ from ..facts.module import ClassFacts
 from ..finding import Finding
 from ..project.distributed import is_named_distributed
 from ..project.project import External
+from ..project.registries import registries, wrappers
 from ..rule import Rule, Scope, Symptom
-from ..tpstate.callers import callee_text, names_class, owner_of, sites
+from ..tpstate.callers import callee_text, owner_of
 from ..tpstate.config_chain import provider_of
 from ..tpstate.events import Built, Site
+from ..tpstate.values import Const
 from ..tpstate.verdicts import at, site_place
 
 if TYPE_CHECKING:
@@ -94,49 +96,91 @@ class NonDistributedStyleInChain(Rule):
 
     def check(self, analysis: Analysis) -> Iterator[Finding]:
         built = [event for event in analysis.log.events if type(event) is Built]
-        split = {id(event.root) for event in built if provider_of(event) is not None}
+        styles = _styles(analysis)
+        split = _split(built)
+        stage_of = _below_split_stages(built, styles, split)
         seen = set()
         for event in built:
-            root, cls = event.root, event.obj.cls.facts
-            if root is None or cls is None or provider_of(event) is not None or id(root) not in split:
+            cls = _styled(event, styles)
+            if event.root is None or cls is None or id(event.root) not in stage_of:
                 continue
-            if (
-                not _is_stage(root)
-                or is_named_distributed(cls)
-                or names_class(event.site, cls)
-                or not event.certain
-            ):
+            if is_named_distributed(cls) or not event.certain or id(cls) in split:
                 continue
             layer = _plain_layer(analysis, cls)
-            site = _style_call(event)
-            if layer is None or site is None or site.key in seen:
+            site = event.site
+            if layer is None or site.key in seen:
                 continue
             seen.add(site.key)
             owner = owner_of(site)
             yield self.finding(
                 site_place(site),
-                object=owner.name if owner is not None else root.name,
+                object=owner.name if owner is not None else event.root.name,
                 evidence=(at(Site(cls.module, layer), f"`{cls.name}` builds it here"),),
                 call=callee_text(site),
-                root=root.name,
+                root=stage_of[id(event.root)],
                 layer=ast.unparse(layer.func),
                 cls=cls.name,
             )
 
 
+Styles = dict[int, dict[str, ClassFacts]]
+
+
+def _styles(analysis: Analysis) -> Styles:
+    """For each registry wrapper, the class of each style."""
+    found: Styles = {}
+    makers = wrappers(analysis.project)
+    for table in registries(analysis.project):
+        named = {entry.style: entry.target for entry in table.entries if entry.target is not None}
+        for wrapper in makers:
+            if wrapper.module is table.module:
+                found.setdefault(id(wrapper), {}).update(named)
+    return found
+
+
+def _styled(event: Built, styles: Styles) -> ClassFacts | None:
+    """The class that a wrapper was asked for, by a style given as a keyword."""
+    style = event.keywords.get("style")
+    if event.obj.cls.facts is None or not isinstance(style, Const):
+        return None
+    return styles.get(id(event.obj.cls.facts), {}).get(str(style.value))
+
+
+def _split(built: list[Built]) -> set[int]:
+    """The classes that build parallel layers themselves."""
+    return {id(event.owner) for event in built if provider_of(event) is not None}
+
+
+def _below_split_stages(built: list[Built], styles: Styles, split: set[int]) -> dict[int, str]:
+    """Every class that a stage builds, however deep, with the stage's name; stages without parallel layers left out.
+
+    Modules built alike are followed once, so what a class builds is gathered over all that was seen.
+    """
+    below: dict[int, set[int]] = {}
+    stages: dict[int, str] = {}
+    for event in built:
+        if event.root is not None:
+            if _is_stage(event.root):
+                stages[id(event.root)] = event.root.name
+            for part in (event.obj.cls.facts, _styled(event, styles), event.owner):
+                if part is not None:
+                    below.setdefault(id(event.root), set()).add(id(part))
+    found: dict[int, str] = {}
+    for stage, name in stages.items():
+        reached: set[int] = set()
+        waiting = [stage]
+        while waiting:
+            key = waiting.pop()
+            if key not in reached:
+                reached.add(key)
+                waiting += below.get(key, ())
+        if reached & split:
+            found.update({key: found.get(key, name) for key in reached})
+    return found
+
+
 def _is_stage(cls: ClassFacts) -> bool:
     return "set_input_tensor" in cls.methods or "stage" in cls.name.lower()
-
-
-def _style_call(event: Built) -> Site | None:
-    """The innermost call on the way that names a style."""
-    for site in sites(event):
-        if isinstance(site.node, ast.Call) and any(
-            keyword.arg == "style" and isinstance(keyword.value, ast.Constant | ast.JoinedStr)
-            for keyword in site.node.keywords
-        ):
-            return site
-    return None
 
 
 def _plain_layer(analysis: Analysis, cls: ClassFacts) -> ast.Call | None:
@@ -150,10 +194,8 @@ def _plain_layer(analysis: Analysis, cls: ClassFacts) -> ast.Call | None:
             name = ast.unparse(node.func).rsplit(".", 1)[-1]
             if name in _SPLITTABLE and name not in allowed:
                 ref = analysis.project.resolve_expression(cls.module, node.func)
-                if (
-                    isinstance(ref, ClassFacts)
-                    or isinstance(ref, External)
-                    and ref.dotted.startswith("torch.nn.")
+                if isinstance(ref, ClassFacts) or (
+                    isinstance(ref, External) and ref.dotted.startswith("torch.nn.")
                 ):
                     return node
     return None

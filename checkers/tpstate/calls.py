@@ -7,7 +7,7 @@ from typing import Any
 
 from ..facts.module import ClassFacts
 from . import binding, builtin_calls, expressions, layers, statements, tensors
-from .events import Built, EntryCalled, NoneUsed, PairUsed, Rejected, UnknownKey
+from .events import Built, EntryCalled, Event, NoneUsed, PairUsed, Rejected, UnknownKey
 from .interpreter import MAX_DEPTH, MAX_SAME_FUNCTION, Frame, Interpreter
 from .providers import Provider, provider_for
 from .values import (
@@ -329,13 +329,16 @@ def construct(
     if interp.stop_at is not None and cls.facts is not interp.root and interp.stop_at(obj, method[1]):
         return obj
     run_function(interp, func, (obj, *args), kwargs, node)
-    if key is not None and not any(isinstance(event, _OF_THE_CALLER) for event in interp.log.events[before:]):
+    if key is not None and not any(_concerns_caller(event) for event in interp.log.events[before:]):
         interp.twins[key] = obj
     return obj
 
 
-_OF_THE_CALLER = (Rejected, UnknownKey, EntryCalled)
-"""What is wrong with the call itself must be seen at every call."""
+def _concerns_caller(event: Event) -> bool:
+    """Whether something is wrong with the call itself, which must be seen at every call."""
+    if isinstance(event, Built) and event.contract is not None and "config" in event.contract.required:
+        return event.obj.args.get("config", NONE) == NONE
+    return isinstance(event, Rejected | UnknownKey | EntryCalled)
 
 
 def _twin_key(interp: Interpreter, cls: Cls, args: tuple[Value, ...], kwargs: Kwargs) -> Any:

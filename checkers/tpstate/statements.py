@@ -10,7 +10,7 @@ from ..facts.module import Import
 from ..project.project import Ref
 from . import arithmetic, attributes, conditions, expressions
 from .interpreter import Frame, Interpreter, implied
-from .values import NONE, UNKNOWN, Choice, Const, Func, Heap, Known, Unknown, Value
+from .values import NONE, UNKNOWN, Choice, Const, Func, Heap, Known, Obj, Unknown, Value
 
 
 class Flow(enum.Enum):
@@ -159,6 +159,8 @@ def _repeat(interp: Interpreter, frame: Frame, node: ast.While) -> Flow:
 def _with(interp: Interpreter, frame: Frame, node: ast.With) -> Flow:
     for entry in node.items:
         value = expressions.evaluate(interp, frame, entry.context_expr)
+        if isinstance(value, Obj):  # what `__enter__` returns is the manager itself only sometimes
+            value = UNKNOWN
         if entry.optional_vars is not None:
             expressions.assign(interp, frame, entry.optional_vars, value)
     return run_block(interp, frame, node.body)
