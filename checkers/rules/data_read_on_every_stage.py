@@ -17,7 +17,7 @@ from ..tpstate.verdicts import place_of
 if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
 
-_PIPELINE = re.compile(r"is_pipeline_(first|last)_stage|get_pipeline_model_parallel_rank")
+_TELLS_FIRST = re.compile(r"is_pipeline_first_stage|get_pipeline_model_parallel_rank")
 
 
 class DataReadOnEveryStage(Rule):
@@ -81,5 +81,5 @@ def _has_middle_stage(script: TrainingScript, step: Scope) -> bool:
         return script.num_stages > 2
     if script.family is not None and script.family.complete:
         return len(script.family.stages) > 2
-    return step.function is not None and _PIPELINE.search(ast.unparse(step.function)) is not None
+    return step.function is not None and _TELLS_FIRST.search(ast.unparse(step.function)) is not None
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
 
 _DRAWS = frozenset(f"torch.{name}" for name in "rand randn normal randint".split())
-_OWN_SEED = re.compile(r"rng|fork\(|seed|generator|init_method|reset_parameters|parallel_rank|tp_rank|load_")
+_OWN_SEED = re.compile(r"rng|fork\(|seed|generator|init_method\(|reset_parameters|parallel_rank|tp_rank|load_")
 
 
 class SameInitOnAllRanks(Rule):

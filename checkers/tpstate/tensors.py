@@ -308,7 +308,7 @@ def combine(interp: Interpreter, left: Value, right: Value, node: ast.expr, addi
         other = right if tensor is left else left
         assert isinstance(tensor, Tensor)
         if isinstance(other, Const | Sym):
-            return tensor.but(dims=None)
+            return tensor
         return _with_unknown(tensor, additive)
     return _two_tensors(interp, left, right, node, additive)
 
