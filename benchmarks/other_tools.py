@@ -82,7 +82,7 @@ def main() -> None:
 
 
 def added(more: Cost, less: Cost) -> float:
-    """Processor time that one run takes beyond another, in percent: wall time of long runs depends on the neighbours."""
+    """Processor time of one run beyond another's, in percent: wall time of long runs depends on the neighbours."""
     return 100 * (more.processor / less.processor - 1)
 
 

@@ -62,8 +62,7 @@ def _result(found: list[Finding], skipped: list[Skipped], analysis: Analysis, fi
     named = {source.display for source in files.parsed if source.path in files.targets}
     unique = {(f.place, f.code, f.symbol, f.message, f.decided): f for f in found if f.place.path in named}
     ordered = sorted(unique.values(), key=lambda finding: finding.sort_key)
-    sources = {source.display: source for source in files.parsed}
-    kept, _ = split_suppressed(ordered, sources.get)
+    kept, suppressed = split_suppressed(ordered, files.source)
     decided_places = {(finding.place, finding.symbol) for finding in kept if finding.decided}
     findings = [finding for finding in kept if finding.decided]
     undecided = [f for f in kept if not f.decided and (f.place, f.symbol) not in decided_places]
@@ -80,7 +79,7 @@ def _result(found: list[Finding], skipped: list[Skipped], analysis: Analysis, fi
         for cls in analysis.log.exhausted
         if cls.module.display in targets
     ]
-    return Result(findings, undecided, sorted([*files.skipped, *skipped, *exhausted], key=lambda s: (s.path, s.reason)), summary)
+    return Result(findings, undecided, sorted([*files.skipped, *skipped, *exhausted], key=lambda s: (s.path, s.reason)), summary, suppressed)
 
 
 @contextmanager

@@ -87,9 +87,10 @@ class Skipped:
 
 @dataclass
 class Result:
-    """Everything one run of the engine found."""
+    """Everything one run of the engine found. `suppressed` holds what a comment in the code switches off."""
 
     findings: list[Finding]
     undecided: list[Finding]
     skipped: list[Skipped]
     summary: Summary
+    suppressed: list[Finding] = field(default_factory=list)

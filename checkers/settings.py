@@ -35,7 +35,7 @@ class Settings:
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
-    tp: tuple[int, ...] = (1, 2, 4, 8)
+    tp: tuple[int, ...] = ()
     jobs: int = 1
     providers: tuple[dict[str, str], ...] = ()
     framework: tuple[str, ...] = ("onescience.distributed.megatron", "onescience_check.runtime", "megatron")

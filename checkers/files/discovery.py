@@ -12,7 +12,7 @@ from pathlib import Path
 from ..finding import Skipped
 from ..settings import Settings
 from .context import users
-from .prefilter import is_relevant
+from .prefilter import is_relevant, speaks_of_ranks
 from .roots import Folders, import_roots, project_root
 from .source import SourceFile, Unusable, decode, parse, read_bytes
 from .walk import Rules, is_ignored, outer_rules, patterns, walk
@@ -66,7 +66,8 @@ class FileSet:
             elif path not in named:
                 found.unusable.append(Skipped(display(path), _why_no_file(path)))
         found.seen = len(found.targets)
-        projects = sorted({project_root(path, found._folders) for path in given if path.exists()})
+        around = {project_root(path, found._folders) for path in given if path.exists()}
+        projects = sorted(project for project in around if project is not None)
         with _no_collection():
             for path in found.targets:
                 found._read(path, is_named=path in named)
@@ -89,6 +90,10 @@ class FileSet:
                     self.skipped.append(Skipped(display(path), str(reason)))
             self._loaded[path] = file
         return self._loaded[path]
+
+    def source(self, shown: str) -> SourceFile | None:
+        """The file that messages name so, if it was read and parsed."""
+        return self._loaded.get(Path(os.path.abspath(shown)))
 
     @property
     def parsed(self) -> list[SourceFile]:
@@ -143,6 +148,8 @@ class FileSet:
                         others[path] = data
         inside = [path for path in self.targets if path.is_relative_to(project)]
         for path in users(inside, others, project):
+            if not speaks_of_ranks(others[path]):
+                continue  # it may link a target to one that does, and is loaded then
             try:
                 self._loaded[path] = file = parse(path, display(path), others[path])
                 self.files.append(file)

@@ -37,3 +37,13 @@ def is_relevant(data: bytes) -> bool:
     return any(word in data for word in WORDS) or any(
         word in data and pattern.search(data) is not None for word, pattern in PATTERNS
     )
+
+
+_SPLIT = re.compile(
+    rb"(?:Column|Row|Tensor)Parallel|ParallelLinear|_parallel|\wDistributed[A-Z]|[Ss]tage_?\d|set_input_tensor"
+)
+
+
+def speaks_of_ranks(data: bytes) -> bool:
+    """Whether a relevant file can hand split values on, or decide what is split: a plain model cannot."""
+    return _SPLIT.search(data) is not None

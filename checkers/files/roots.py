@@ -35,16 +35,18 @@ class Folders:
         return name in self.names(folder or os.sep)
 
 
-def project_root(path: Path, folders: Folders) -> Path:
-    """The nearest folder at or above `path` that is marked as a project.
+def project_root(path: Path, folders: Folders) -> Path | None:
+    """The nearest folder at or above `path` that is marked as a project, or else the outermost package around it.
 
-    Without a marker it is the folder that holds the outermost package around `path`, or the folder itself.
+    None where there is neither: to walk whatever lies around a file could take for ever. For the same reason a home
+    folder is no project, even when its settings are under version control.
     """
     start = path if path.is_dir() else path.parent
     for folder in (start, *start.parents):
-        if folders.names(str(folder)).intersection(MARKERS):
+        if folder != Path.home() and folders.names(str(folder)).intersection(MARKERS):
             return folder
-    return package_root(start, folders)
+    outside = package_root(start, folders)
+    return None if outside == start else outside / start.relative_to(outside).parts[0]
 
 
 def package_root(folder: Path, folders: Folders) -> Path:
@@ -64,7 +66,7 @@ def import_roots(
     roots in one tree and scripts beside their modules.
     """
     tops = [Path(top) for top in (*projects, *given)]
-    roots = {folder for folder in tops if folder.is_dir()}
+    roots = {folder for folder in tops if folder.is_dir() and "__init__.py" not in folders.names(str(folder))}
     roots |= {folder / "src" for folder in roots if "src" in folders.names(str(folder))}
     limits = {str(folder) for folder in tops}
     seen: set[tuple[str, frozenset[str]]] = set()

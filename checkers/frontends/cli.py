@@ -148,7 +148,12 @@ def _check(paths: Sequence[Path], settings: Settings, format: Format, strict: bo
     render(result, files, strict=strict, statistics=statistics)
     for path in files.unusable:
         _say(f"{path.path}: {path.reason}")
-    if files.unusable or any(skip.reason.startswith("internal error") for skip in result.skipped):
+    broken = [skip for skip in result.skipped if skip.reason.startswith("internal error")]
+    for skip in broken:
+        _say(
+            f"{skip.path}: {skip.reason}; the rest was checked; please report it to the project with this line"
+        )
+    if files.unusable or broken:
         return FAILED
     return FOUND if _is_failing(result, settings, strict) else CLEAN
 

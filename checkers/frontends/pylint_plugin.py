@@ -130,7 +130,11 @@ class NumericsChecker(_Block):
 
 
 def register(linter: PyLinter) -> None:
-    """Register the checker of every block that has rules."""
+    """Register the checker of every block that has rules.
+
+    Older Pylints call this again in each process of `-j`, on a linter that has the checkers already.
+    """
+    there = {type(checker) for checker in linter.get_checkers()}
     for checker in (
         TensorParallelChecker,
         StageChecker,
@@ -139,7 +143,7 @@ def register(linter: PyLinter) -> None:
         TrainingChecker,
         NumericsChecker,
     ):
-        if checker.msgs:
+        if checker.msgs and checker not in there:
             linter.register_checker(checker(linter))
 
 
@@ -150,11 +154,11 @@ def _text(finding: Finding) -> str:
         f"{f'line {step.line}' if step.path == own else f'{step.path}:{step.line}'}: {step.text}"
         for step in finding.evidence
     ]
-    parts = [finding.message]
+    parts = [f"{finding.message}{'' if steps else '.'}"]
     if steps:
-        parts.append(f"(because {'; '.join(steps)})")
+        parts.append(f"(because {'; '.join(steps)}).")
     if finding.advice:
-        parts.append(f"- type: {finding.advice}")
+        parts.append(finding.advice)
     return " ".join(parts)
 
 

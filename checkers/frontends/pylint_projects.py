@@ -41,7 +41,7 @@ class _Project:
         self.hashes = {file.path: hash(file.text) for file in files.files}
         self.targets = files.targets
         by_path: dict[Path, list[Finding]] = defaultdict(list)
-        for finding in result.findings:
+        for finding in result.findings + [finding for finding in result.suppressed if finding.decided]:
             by_path[Path(finding.place.path).absolute()].append(finding)
         self.findings = dict(by_path)
         self.broken = {
@@ -77,7 +77,7 @@ class Projects:
         if not module.file or module.file == "<?>":
             return []
         path = Path(module.file).absolute()
-        root = project_root(path, self._folders)
+        root = project_root(path, self._folders) or path  # without a project around it, a file stands alone
         if root in self._failed:
             return []
         try:

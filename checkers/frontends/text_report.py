@@ -20,21 +20,20 @@ MAX_SKIPPED = 20
 def render(result: Result, files: FileSet, *, strict: bool, statistics: bool) -> None:
     """Print the report on standard output."""
     console = Console(highlight=False, soft_wrap=True, emoji=False, markup=False)
-    sources = {file.display: file for file in files.files}
-    _print_findings(console, result.findings, sources)
+    _print_findings(console, result.findings, files)
     if strict and result.undecided:
         console.print(Text("Could not be decided:\n", style="bold"))
-        _print_findings(console, result.undecided, sources)
+        _print_findings(console, result.undecided, files)
     if statistics:
         _print_statistics(console, result)
     _print_summary(console, result, strict)
 
 
-def _print_findings(console: Console, findings: list[Finding], sources: dict[str, SourceFile]) -> None:
+def _print_findings(console: Console, findings: list[Finding], files: FileSet) -> None:
     for path, group in groupby(findings, key=lambda finding: finding.place.path):
         console.print(Text(path, style="bold underline"))
         for finding in group:
-            for line in _finding(finding, sources.get(path)):
+            for line in _finding(finding, files.source(path)):
                 console.print(line)
             console.print()
 
@@ -55,7 +54,7 @@ def _finding(finding: Finding, source: SourceFile | None) -> list[Text]:
             where = f"line {step.line}" if step.path == place.path else f"{step.path}:{step.line}"
             lines.append(Text(f"      {where}: ", style="dim").append(step.text, style="not dim"))
     if finding.advice:
-        lines.append(Text("    type: ", style="bold green").append(finding.advice, style="not bold default"))
+        lines.append(Text("    fix: ", style="bold green").append(finding.advice, style="not bold default"))
     if finding.fix and source is not None:
         lines += [
             Text(f"    {number:>5} + {text}", style="green")
@@ -78,7 +77,9 @@ def _frame(place: Place, source: SourceFile, colour: str) -> list[Text]:
     end = place.end_column if place.end_line == place.line else len(text)
     start = cell_len(_shown(text[: place.column]))
     width = max(1, cell_len(_shown(text[place.column : end])))
-    lines.append(Text("          | " + " " * start, style="dim").append("^" * width, style=colour))
+    lines.append(
+        Text("          | " + " " * start, style="dim").append("^" * width, style=f"not dim {colour}")
+    )
     return lines
 
 
@@ -130,7 +131,7 @@ def _print_summary(console: Console, result: Result, strict: bool) -> None:
             f"`onescience-check explain {findings[0].symbol}` says why, with a bad and a good example."
         )
     if result.skipped:
-        console.print(f"{_count(len(result.skipped), 'file')} not analysed:")
+        console.print(f"{_count(len(result.skipped), 'file')} not analysed, or only in part:")
         for skip in result.skipped[:MAX_SKIPPED]:
             console.print(f"  {skip.path}: {skip.reason}")
         if len(result.skipped) > MAX_SKIPPED:

@@ -57,7 +57,8 @@ _MAX_HOPS = 24
 
 _GUIDE = re.compile(
     r"^\s*(from|import)\s+onescience(_check\.(runtime|reference_models))?\b"
-    r"|^class\s+\w+_stage\d+\b|^\s*class\s+One[A-Z]\w*\(|^_[A-Z]+_REGISTRY\s*[:=]",
+    r"|^class\s+\w+_stage\d+\b"
+    r"|^class\s+One[A-Z]\w*\([^)]*\):(?:(?!^class\s)[\s\S]){0,3000}?def __init__\(\s*self,\s*style\b",
     re.MULTILINE,
 )
 """What only code written by the guide has: the onescience package, `X_stage0` classes, `One*` wrappers."""
@@ -75,6 +76,7 @@ class Project:
         self._mro: dict[int, tuple[ClassFacts | External, ...]] = {}
         self._by_last_name: dict[str, list[ModuleFacts]] = {}
         self._guide: bool | None = None
+        self._roots: dict[Path, Path] = {}
         self._known: dict[Callable[[Project], Any], Any] = {}
         self.modules: list[ModuleFacts] = []
         for source in files.files:
@@ -114,12 +116,12 @@ class Project:
 
     def root_of(self, path: Path) -> Path:
         """The folder from which absolute imports of this file's package start: the deepest root above its package."""
-        top = path.parent
-        while self.files.exists(top / "__init__.py") and top != top.parent:
-            top = top.parent
-        above = [root for root in self.files.roots if root == top or root in top.parents]
-        namespace = [root for root in above if root.name in ("src", "lib", "python")]
-        return max(namespace or [top], key=lambda root: len(root.parts))
+        folder = path.parent
+        if folder not in self._roots:
+            above = [root for root in self.files.roots if folder.is_relative_to(root)]
+            sources = [root for root in above if root.name in ("src", "lib", "python")]
+            self._roots[folder] = (sources[-1:] or above or [folder])[0]
+        return self._roots[folder]
 
     def classes(self) -> Iterator[ClassFacts]:
         """Every class of the relevant files, in file order."""
@@ -155,10 +157,12 @@ class Project:
         namespace: NamespaceRef | None = None
         for root in roots:
             base = root.joinpath(*parts)
+            # A single name is never a lone file or bare folder of another part of the tree: `torch`, `utils`.
+            around = len(parts) > 1 or near.path.is_relative_to(root)
             for candidate in (base.with_name(f"{base.name}.py"), base / "__init__.py"):
-                if self.files.exists(candidate):
+                if self.files.exists(candidate) and (around or candidate.name == "__init__.py"):
                     return self.module_at(candidate)
-            if namespace is None and self.files.exists(base):
+            if namespace is None and around and self.files.exists(base):
                 namespace = NamespaceRef(dotted)
         return namespace
 
@@ -188,7 +192,7 @@ class Project:
         if isinstance(ref, External):
             return External(f"{ref.dotted}.{attr}")
         if isinstance(ref, NamespaceRef):
-            return self.find_module(f"{ref.dotted}.{attr}", near)
+            return self.find_module(f"{ref.dotted}.{attr}", near) or External(f"{ref.dotted}.{attr}")
         if isinstance(ref, ModuleFacts):
             return self._member(ref, attr, hops)
         return None

@@ -23,6 +23,7 @@ _PIPELINE = re.compile(
 _RANK = re.compile(
     r"pipeline_model_parallel_(rank|world_size)|is_pipeline_(first|last)_stage|get_pp_rank|pp_rank\b"
 )
+_NOT_USER_CODE = re.compile(r"/megatron/(core|training|legacy|model|inference)/|/tests?(_\w+)?/|/test_[^/]*$")
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,8 +119,14 @@ class Stages:
 
     @cached_property
     def rank_aware(self) -> list[ModuleFacts]:
-        """Files that ask for their pipeline rank or the number of stages, the training framework's own left out."""
-        return [m for m in self.project.modules if _RANK.search(m.text) and not self.project.is_framework(m)]
+        """Files that ask for their pipeline rank or the number of stages, Megatron's own and tests left out."""
+        return [
+            module
+            for module in self.project.modules
+            if _RANK.search(module.text)
+            and not self.project.is_framework(module)
+            and not _NOT_USER_CODE.search(module.path.as_posix())
+        ]
 
     # -- finding them ------------------------------------------------------------------------------------------
 

@@ -71,11 +71,15 @@ class DynamicBatchInStage(Rule):
     """
 
     def check(self, analysis: Analysis) -> Iterator[Finding]:
+        reported: set[int] = set()
         for flow in analysis.project.knowledge(Boundaries):
             if not is_declared(flow.stage):
                 continue
             for trace in flow.traces:
                 for seen in trace.batch_uses:
+                    if id(seen.node) in reported:
+                        continue
+                    reported.add(id(seen.node))
                     how = "repeat" if seen.text in ("repeat", "expand") else "build"
                     yield self.finding(
                         place_of(seen.module, seen.node),

@@ -86,7 +86,7 @@ class InputIsParallelMismatch(Rule):
 
     def check(self, analysis: Analysis) -> Iterator[Finding]:
         for events in by_site(analysis.log.events, ParallelCall):
-            rows = [event for event in events if event.layer.attrs["__provider__"].value.kind == ROW]  # type: ignore[attr-defined]
+            rows = [event for event in events if event.row.kind == ROW]
             wrong = [event for event in rows if judge(event) is Verdict.WRONG]
             if wrong:
                 event = first_certain(wrong)
@@ -108,7 +108,9 @@ class InputIsParallelMismatch(Rule):
             decided=decided,
             layer=label(event.layer),
             told=told,
-            state="full: every rank holds the whole last dimension" if told else "already split across the TP ranks",
+            state="full: every rank holds the whole last dimension"
+            if told
+            else "already split across the TP ranks",
             right=not told,
             line=built.node.lineno,
         )

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..finding import Finding
-from ..project.stage_classes import attributes_set, constructor, hidden_base
+from ..project.stage_classes import attributes_set, class_text, constructor, hidden_base
 from ..project.stages import Stage, Stages
 from ..rule import Rule, Symptom
 from ..tpstate.verdicts import place_of
@@ -33,8 +33,8 @@ class StageAttributeMissing(Rule):
     symptom = Symptom.CRASH
     runtime = "RuntimeError: _get_attr_wrapped_model couldn't find attribute config"
     limits = (
-        "Classes known as stages only by their `set_input_tensor` are held to `config` alone. Silent where a base class "
-        "outside the tree may set the attribute."
+        "Classes known as stages only by their `set_input_tensor` are held to `config` alone, unless they set the two flags "
+        "of the schedule. Silent where a base class outside the tree may set the attribute."
     )
     guide = "1.2: required attributes of a stage"
 
@@ -85,7 +85,7 @@ class StageAttributeMissing(Rule):
             node: ast.AST = init[1] if init is not None and init[0] is cls else cls.node
             if not hidden_base(analysis.project, cls):
                 present = attributes_set(analysis.project, cls)
-                for name in _REQUIRED if stage.rank is not None else ("config",):
+                for name in _required(analysis, stage, present):
                     if name not in present:
                         value = "config" if name == "config" else "None"
                         yield self.finding(
@@ -114,6 +114,16 @@ class StageAttributeMissing(Rule):
             advice="Write `self.config = config` with Megatron's config object.",
             cls=cls.name,
         )
+
+
+def _required(analysis: Analysis, stage: Stage, present: set[str]) -> tuple[str, ...]:
+    """What this stage must set: all of it where it is meant as one, `config` alone where only the setter says so."""
+    if stage.rank is not None:
+        return _REQUIRED
+    text = class_text(stage.cls)
+    if {"pre_process", "share_embeddings_and_output_weights"} <= present and "self.input_tensor = " in text:
+        return _REQUIRED if text.count("self.input_tensor") > 1 else _REQUIRED[:2]
+    return () if _filled_elsewhere(analysis, stage.cls.name) else ("config",)
 
 
 def _writes_config(node: ast.AST) -> bool:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from ..facts.module import ClassFacts
 from ..project.project import Project
 from . import attributes, calls, expressions
 from .events import Built, Log
 from .interpreter import Frame, Interpreter, OutOfFuel
+from .symbols import Poly
 from .values import (
     NONE,
     UNKNOWN,
@@ -29,40 +30,53 @@ from .values import (
 
 
 _WORDS = re.compile(
-    r"Parallel|One[A-Z]\w*|_REGISTRY|build_module|tensor_model_parallel|model_parallel_region|MultiheadAttention"
+    r"Parallel|Distributed|One[A-Z]\w*|_REGISTRY|build_module|tensor_parallel\.|tensor_model_parallel|model_parallel_region"
+    r"|MultiheadAttention"
 )
 
+_PARALLEL_WORDS = re.compile(r"Parallel|Distributed|build_module|tensor_model_parallel|model_parallel_region")
 
-PLAIN_FUEL = 4_000
-"""Steps for the methods of a class that holds no parallel layer: enough for its wiring."""
+FUEL, GUIDE_FUEL = 12_000, 60_000
+"""Steps for one class. The guide's stages hold whole models; elsewhere each layer is run on its own as well."""
+
+PLAIN_FUEL = 5_000
+"""Steps for a class that holds no parallel layer: enough for its wiring."""
 
 
-def worth_running(project: Project) -> list[ClassFacts]:
-    """Module classes that hold parallel layers or registry wrappers, by themselves or through what they name.
+def worth_running(project: Project) -> tuple[list[ClassFacts], set[int]]:
+    """Module classes that hold parallel layers or registry wrappers, by themselves or through what they name; and
+    the ids of those that may hold parallel layers.
 
     A training framework that is copied into another package is known by contract and not analysed itself.
     """
-    words: dict[int, set[str]] = {}
-    chosen: dict[int, ClassFacts] = {}
     vendored = re.compile("|".join(rf"\.{re.escape(prefix)}(\.|$)" for prefix in project.settings.framework) or r"(?!)")
     modules = [
         cls for cls in project.classes() if not vendored.search(cls.module.name) and project.is_module_class(cls)
     ]
-    for cls in modules:
-        text = "\n".join(cls.module.lines[cls.node.lineno - 1 : cls.node.end_lineno])
-        words[id(cls)] = set(re.findall(r"[A-Za-z_]\w*", text))
-        if _WORDS.search(text):
-            chosen[id(cls)] = cls
-    names = {cls.name for cls in chosen.values()}
+    texts = {id(cls): "\n".join(cls.module.lines[cls.node.lineno - 1 : cls.node.end_lineno]) for cls in modules}
+    words = {key: set(re.findall(r"[A-Za-z_]\w*", text)) for key, text in texts.items()}
+    chosen = _closure(modules, words, {key for key, text in texts.items() if _WORDS.search(text)})
+    parallel = _closure(
+        [cls for cls in modules if not cls.name.startswith("One")],
+        words,
+        {key for key, text in texts.items() if _PARALLEL_WORDS.search(text)},
+    )
+    return [cls for cls in modules if id(cls) in chosen], parallel
+
+
+def _closure(modules: list[ClassFacts], words: dict[int, set[str]], chosen: set[int]) -> set[int]:
+    """The chosen classes and all that name one of them."""
+    names = {cls.name for cls in modules if id(cls) in chosen}
     grew = True
     while grew:
         grew = False
         for cls in modules:
-            if id(cls) not in chosen and words[id(cls)] & names:
-                chosen[id(cls)] = cls
+            used = words[id(cls)] & names
+            if id(cls) not in chosen and any(word in cls.module.bindings for word in used):
+                chosen.add(id(cls))
                 names.add(cls.name)
                 grew = True
-    return [cls for cls in modules if id(cls) in chosen]
+    return chosen
 
 
 class Analysis:
@@ -71,9 +85,10 @@ class Analysis:
     def __init__(self, project: Project) -> None:
         self.project = project
         self.interpreter = Interpreter(project)
-        self.objects: dict[int, Obj] = {}
+        self.objects: dict[int, tuple[ClassFacts, Obj]] = {}
         self._defaults: dict[int, list[Built]] = {}
         self._done = False
+        self._parallel: set[int] = set()
 
     @property
     def log(self) -> Log:
@@ -86,28 +101,34 @@ class Analysis:
         if self._done:
             return
         self._done = True
-        classes = worth_running(self.project)
+        classes, self._parallel = worth_running(self.project)
         for index, cls in enumerate(classes):
             self.run(cls)
             if progress is not None:
                 progress("following the tensors", index + 1, len(classes))
 
+    def built(self) -> Iterator[tuple[ClassFacts, Obj]]:
+        """Every class that was run on its own, with the instance built from unknown arguments."""
+        self.run_all()
+        yield from self.objects.values()
+
     def run(self, cls: ClassFacts) -> None:
         """Build the class with unknown arguments and run its methods, forward first."""
         interp = self.interpreter
-        interp.root, interp.fuel, interp.depth = cls, interp.fuel_per_root, 0
+        interp.root, interp.depth = cls, 0
+        interp.fuel = GUIDE_FUEL if self.project.follows_guide else FUEL
+        if id(cls) not in self._parallel:
+            interp.fuel = PLAIN_FUEL
         interp.branch, interp.choice, interp.journals = {}, {}, []
         interp.frame = Frame(cls.module)
         interp.memo.clear()
-        before = len(interp.log.events)
+        interp.equal.clear()
         try:
             obj = self._build(cls)
-            self.objects[id(cls)] = obj
-            if not self._holds_parallel(before):
-                interp.fuel = min(interp.fuel, PLAIN_FUEL)
+            self.objects[id(cls)] = (cls, obj)
             self._run_methods(cls, obj)
         except OutOfFuel:
-            if self._holds_parallel(before):
+            if id(cls) in self._parallel:
                 interp.log.exhausted.append(cls)
         except RecursionError:
             interp.log.exhausted.append(cls)
@@ -123,36 +144,32 @@ class Analysis:
             self.run_all()
             interp = self.interpreter
             log, interp.log, interp.stop_at = interp.log, Log(), stop_at
-            interp.root, interp.fuel, interp.depth = cls, interp.fuel_per_root, 0
+            twins, interp.twins = interp.twins, {}
+            interp.root, interp.fuel, interp.depth = cls, GUIDE_FUEL, 0
             interp.branch, interp.choice, interp.journals = {}, {}, []
             interp.frame = Frame(cls.module)
             interp.memo.clear()
+            interp.equal.clear()
             found = self.project.method(cls, "__init__")
             required = _required(found[1]) if found is not None else []
             node = ast.copy_location(ast.Name(cls.name, ast.Load()), cls.node)
             try:
                 kwargs: dict[str, Value] = {name: Sym.named(name, *attributes.tags_for(name)) for name in required}
-                calls.construct(interp, Cls(cls.dotted, cls), (), kwargs, node)
+                calls.construct(interp, Cls(cls.dotted, cls), (), kwargs, node, as_root=True)
             except (OutOfFuel, RecursionError):
                 interp.log.events.clear()
             finally:
                 built = [event for event in interp.log.events if isinstance(event, Built)]
-                interp.log, interp.stop_at = log, None
+                interp.log, interp.stop_at, interp.twins = log, None, twins
             self._defaults[id(cls)] = built
         return self._defaults[id(cls)]
-
-    def _holds_parallel(self, before: int) -> bool:
-        """Whether the running class built a parallel layer, by the events since `before`."""
-        return any(
-            isinstance(event, Built) and "__provider__" in event.obj.attrs for event in self.interpreter.log.events[before:]
-        )
 
     def _build(self, cls: ClassFacts) -> Obj:
         interp = self.interpreter
         node = ast.copy_location(ast.Name(cls.name, ast.Load()), cls.node)
         found = self.project.method(cls, "__init__")
         args, kwargs = ((), {}) if found is None else self.unknown_arguments(found[0], found[1], constructor=True)
-        value = calls.construct(interp, Cls(cls.dotted, cls), args, kwargs, node)
+        value = calls.construct(interp, Cls(cls.dotted, cls), args, kwargs, node, as_root=True)
         return value if isinstance(value, Obj) else Obj(Cls(cls.dotted, cls))
 
     def _run_methods(self, cls: ClassFacts, obj: Obj) -> None:
@@ -166,8 +183,9 @@ class Analysis:
             args, kwargs = self.unknown_arguments(found[0], found[1], constructor=False)
             func = Func(found[1], found[0].module, None, found[0])
             node = ast.copy_location(ast.Name(name, ast.Load()), found[1])
-            static = any(ast.unparse(d) == "staticmethod" for d in found[1].decorator_list)
-            calls.call(self.interpreter, func if static else Bound(func, obj), args, kwargs, node)
+            kinds = {ast.unparse(d) for d in found[1].decorator_list}
+            bound = Bound(func, obj.cls if "classmethod" in kinds else obj)
+            calls.call(self.interpreter, func if "staticmethod" in kinds else bound, args, kwargs, node)
 
     def unknown_arguments(
         self, holder: ClassFacts, method: ast.FunctionDef, constructor: bool
@@ -195,7 +213,7 @@ class Analysis:
         plain = annotation.split("[")[0].split("|")[0].strip() in ("int", "float", "bool", "str", "tuple", "list", "dict")
         if constructor or default is not None or plain or "Optional" in annotation:
             return Sym.named(arg.arg, *attributes.tags_for(arg.arg))
-        return Tensor(State.UNKNOWN, tag="argument", role=arg.arg)
+        return Tensor(State.UNKNOWN, width=Poly.atom(f"|{arg.arg}.width"), tag="argument")
 
 
 def _required(method: ast.FunctionDef) -> list[str]:

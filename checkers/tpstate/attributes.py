@@ -7,7 +7,7 @@ from typing import Any
 
 from ..facts.module import ClassFacts
 from . import calls, expressions, tensors
-from .events import NoneUsed, PairUsed, WeightTaken
+from .events import BiasDropped, NoneUsed, PairUsed, TensorKeyed
 from .interpreter import Frame, Interpreter
 from .symbols import Poly
 from .values import (
@@ -65,6 +65,12 @@ def read(interp: Interpreter, frame: Frame, owner: Value, attr: str, node: ast.e
     if isinstance(owner, Obj):
         return _of_object(interp, frame, owner, attr, node)
     if isinstance(owner, Tensor):
+        if attr == "get" and owner.tag == "argument":
+            return UNKNOWN  # an argument that is a dict after all
+        if attr == "x":
+            if owner.tag == "argument":
+                return Tensor(State.UNKNOWN, role="x")
+            interp.emit(TensorKeyed, node, text=".x")
         return tensors.attribute(interp, owner, attr, node)
     if isinstance(owner, Mod):
         return _of_module(interp, frame, owner, attr)
@@ -104,9 +110,8 @@ def _of_object(interp: Interpreter, frame: Frame, owner: Obj, attr: str, node: a
     if attr in owner.attrs:
         return interp.settle(owner.attrs[attr])
     if attr in ("weight", "bias") and calls.provider_of(interp, owner) is not None:
-        if attr == "weight":
-            interp.emit(WeightTaken, node, layer=owner)
-        return Tensor(State.UNKNOWN, role=f"{attr} of layer", tag=f"{attr}#{owner.serial}")
+        interp.held[owner.serial] = owner
+        return Tensor(State.UNKNOWN, role=f"{attr} of layer", tag=str(owner.serial))
     facts = owner.cls.facts
     if facts is not None:
         found = interp.project.method(facts, attr)
@@ -299,13 +304,20 @@ def _item_of(interp: Interpreter, value: Value, index: int, count: int, node: as
 def item(interp: Interpreter, owner: Value, index: Value, node: ast.Subscript) -> Value:
     """`owner[index]`"""
     if isinstance(owner, Tensor):
+        if isinstance(index, Const) and isinstance(index.value, str):
+            if owner.tag == "argument":
+                return Tensor(State.UNKNOWN, role="x") if index.value == "x" else UNKNOWN
+            interp.emit(TensorKeyed, node, text=f"[{index.value!r}]")
         return tensors.indexed(interp, owner, index, node)
     if isinstance(owner, Pair):
         if isinstance(index, Seq) or isinstance(index, Const) and index.value not in (0, 1, -1, -2):
             interp.emit(PairUsed, node, pair=owner, how="it is indexed like a tensor")
             return UNKNOWN
         if isinstance(index, Const):
-            return interp.settle(owner.output if index.value in (0, -2) else owner.bias)
+            first = index.value in (0, -2)
+            if first and isinstance(node.value, ast.Call) and isinstance(owner.bias, Tensor):
+                interp.emit(BiasDropped, node, pair=owner)
+            return interp.settle(owner.output if first else owner.bias)
         return UNKNOWN
     content = owner.attrs.get("content", owner) if isinstance(owner, Heap | Obj) else owner
     content = interp.settle(content)

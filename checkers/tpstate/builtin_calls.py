@@ -9,8 +9,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ..project.project import NamespaceRef
-from . import attributes, calls, conditions, expressions, layers, providers, tensors
-from .arithmetic import numbers
+from . import arithmetic, attributes, calls, conditions, expressions, layers, providers, tensors
+
 from .events import Checkpointed, PairUsed
 from .interpreter import Interpreter
 from .symbols import Poly
@@ -27,6 +27,7 @@ from .values import (
     Heap,
     Known,
     Mod,
+    NoEntry,
     Obj,
     ObjMethod,
     Pair,
@@ -104,7 +105,7 @@ def _named(
     if last in _TP_GETTERS:
         return Sym.named("tp", TP)
     if last == "divide" and len(args) == 2:
-        result = numbers(interp, ast.FloorDiv(), args[0], args[1], node, node)
+        result = arithmetic.numbers(interp, ast.FloorDiv(), args[0], args[1], node, node)
         interp.log.events.pop() if _just_divided(interp, node) else None
         return result
     if last == "ensure_divisibility":
@@ -145,8 +146,10 @@ def _checkpoint(interp: Interpreter, dotted: str, args: tuple[Value, ...], kwarg
                 bad = "a list"
             elif isinstance(settled, Obj) and settled.cls.facts is not None:
                 bad = f"an object of class {settled.cls.dotted.rsplit('.', 1)[-1]}"
-            if bad:
-                interp.emit(Checkpointed, node, style="megatron", bad=bad)
+            elif isinstance(settled, Const) and isinstance(settled.value, int | float | str):
+                bad = f"the {type(settled.value).__name__} {settled.value!r}"
+            if bad and "megatron" in dotted:
+                interp.emit(Checkpointed, node, bad=bad)
     inner = {key: value for key, value in kwargs.items() if key not in ("use_reentrant", "preserve_rng_state", "context_fn")}
     return calls.call(interp, args[0], rest, {} if megatron else inner, node)
 
@@ -350,6 +353,8 @@ def _dict_method(
                     rest = {entry: item for entry, item in content.entries.items() if entry != name_of}
                     interp.write(owner.attrs, "content", Table(rest, content.rest, content.name))  # type: ignore[arg-type]
                 return value
+            if content.rest is None and name == "get" and len(args) == 1 and content.name and isinstance(name_of, str):
+                return NoEntry(None, name_of, content)
             return default if content.rest is None else UNKNOWN
         return UNKNOWN
     if name == "items":
@@ -536,7 +541,7 @@ def _sum(interp: Interpreter, args: tuple[Value, ...], kwargs: Kwargs, node: ast
         return UNKNOWN
     total: Value = args[1] if len(args) > 1 else Const(0)
     for value in found.items:
-        total = numbers(interp, ast.Add(), total, value, node, node)
+        total = arithmetic.numbers(interp, ast.Add(), total, value, node, node)
     return total
 
 

@@ -20,6 +20,7 @@ from .values import (
     Func,
     Heap,
     Known,
+    NoEntry,
     NothingReturned,
     Obj,
     ObjMethod,
@@ -36,6 +37,10 @@ from .values import (
 )
 
 Kwargs = dict[str, Value]
+
+PLATFORM_OPS = frozenset({"CustomOp", "MultiPlatformOp", "PluggableLayer", "TensorSchema"})
+"""vLLM's and SGLang's bases that pick a kernel, or check shapes, when the job runs: `forward_native` is what they compute."""
+
 OPEN = "**"
 """Key under which the unknown rest of `**kwargs` travels."""
 
@@ -99,6 +104,9 @@ def call(interp: Interpreter, callee: Value, args: tuple[Value, ...], kwargs: Kw
             entry = ", ".join(repr(item.value) for item in callee.items if isinstance(item, Const))
             interp.emit(EntryCalled, node, entry=f"({entry})")
         return UNKNOWN
+    if isinstance(callee, NoEntry):
+        note_missing(interp, callee.table, callee.key, node)
+        return UNKNOWN
     return unknown_call(interp, callee, args, node)
 
 
@@ -125,6 +133,8 @@ def run_function(interp: Interpreter, func: Func, args: tuple[Value, ...], kwarg
     """Run a function of the tree on abstract arguments."""
     if interp.depth >= MAX_DEPTH or _times_running(interp, func.node) >= MAX_SAME_FUNCTION:
         return UNKNOWN
+    if func.owner is not None and func.owner.name in PLATFORM_OPS:
+        return NONE
     special = builtin_calls.special_function(interp, func, args, kwargs, node)
     if special is not None:
         return special
@@ -137,15 +147,22 @@ def run_function(interp: Interpreter, func: Func, args: tuple[Value, ...], kwarg
 
 def _run_plain(interp: Interpreter, func: Func, args: tuple[Value, ...], kwargs: Kwargs, node: ast.expr) -> Value:
     """A module-level function: the same numbers give the same result, so it is run once for each."""
-    key = None
-    if all(_is_plain(value) for value in (*args, *kwargs.values())):
-        key = (id(func.node), args, tuple(sorted(kwargs.items(), key=lambda item: item[0])), _freeze_conditions(interp))
-        if key in interp.memo:
-            return interp.memo[key]
+    given = tuple(_content(value) for value in (*args, *kwargs.values()))
+    if not all(_is_plain(value) for value in given):
+        return _run_bound(interp, func, args, kwargs, node)
+    key = (id(func.node), given, tuple(kwargs), _freeze_conditions(interp))
+    if key in interp.pure:
+        return interp.pure[key]
     result = _run_bound(interp, func, args, kwargs, node)
-    if key is not None and _is_plain(result):
-        interp.memo[key] = result
+    unchanged = all(_content(value) is old for value, old in zip((*args, *kwargs.values()), given, strict=True))
+    if unchanged and _is_plain(result):
+        interp.pure[key] = result
     return result
+
+
+def _content(value: Value) -> Value:
+    """What a list holds now, for comparing; any other value itself."""
+    return value.content if isinstance(value, Heap) and value.kind == "list" else value
 
 
 def _is_plain(value: Value) -> bool:
@@ -154,6 +171,8 @@ def _is_plain(value: Value) -> bool:
         return all(_is_plain(item) for item in value.items) and (value.rest is None or _is_plain(value.rest))
     if isinstance(value, Const):
         return isinstance(value.value, int | float | str | bool | None)
+    if isinstance(value, Choice):
+        return _is_plain(value.then) and _is_plain(value.other)
     return isinstance(value, Sym | Tensor | Cls) or value is UNKNOWN
 
 
@@ -254,15 +273,18 @@ def provider_of(interp: Interpreter, obj: Obj) -> Provider | None:
     return row.value if isinstance(row, Const) else None
 
 
-def construct(interp: Interpreter, cls: Cls, args: tuple[Value, ...], kwargs: Kwargs, node: ast.expr) -> Value:
-    """Build an instance: run its constructor, or bind the arguments of a layer that is not read."""
+def construct(
+    interp: Interpreter, cls: Cls, args: tuple[Value, ...], kwargs: Kwargs, node: ast.expr, as_root: bool = False
+) -> Value:
+    """Build an instance: run its constructor, or bind the arguments of a layer that is not read.
+
+    A parallel layer of the tree is read only when it is the root itself.
+    """
     obj = Obj(cls, made_at=interp.site(node))
-    if isinstance(node, ast.Call):
-        obj.name = ""
     if cls.facts is None:
         return layers.build_external(interp, obj, args, kwargs, node)
     row = provider_for(interp.project, cls.facts)
-    if row is not None:
+    if row is not None and not as_root:
         layers.build_parallel(interp, obj, row, args, kwargs, node)
         return obj
     if cls.facts.is_dataclass():
@@ -272,7 +294,7 @@ def construct(interp: Interpreter, cls: Cls, args: tuple[Value, ...], kwargs: Kw
     base_row = _base_provider(interp, cls.facts)
     externals = [entry for entry in interp.project.mro(cls.facts) if not isinstance(entry, ClassFacts)]
     if method is None:
-        if base_row is not None:
+        if base_row is not None and not as_root:
             layers.build_parallel(interp, obj, base_row, args, kwargs, node)
         elif externals:
             layers.fill_external(interp, obj, externals[0].dotted, args, kwargs)
@@ -285,11 +307,39 @@ def construct(interp: Interpreter, cls: Cls, args: tuple[Value, ...], kwargs: Kw
     if interp.is_opaque(cls.facts.module):
         obj.opaque = True
         return obj
+    alone = as_root or interp.journals or interp.stop_at is not None
+    key = None if alone else _twin_key(interp, cls, args, kwargs)
+    if key is not None and key in interp.twins:
+        return interp.twins[key]
+    before = len(interp.log.events)
     obj.args = binding.names_of(interp, method[1], (obj, *args), kwargs)
     if interp.stop_at is not None and cls.facts is not interp.root and interp.stop_at(obj, method[1]):
         return obj
     run_function(interp, func, (obj, *args), kwargs, node)
+    if key is not None and not any(isinstance(event, _OF_THE_CALLER) for event in interp.log.events[before:]):
+        interp.twins[key] = obj
     return obj
+
+
+_OF_THE_CALLER = (Rejected, UnknownKey, EntryCalled)
+"""What is wrong with the call itself must be seen at every call."""
+
+
+def _twin_key(interp: Interpreter, cls: Cls, args: tuple[Value, ...], kwargs: Kwargs) -> Any:
+    """Modules built from the same arguments behave alike, so the second stands for the first; rates do not count."""
+    given = tuple(_content(value) for value in (*args, *kwargs.values()))
+    if not all(_is_plain(value) for value in given):
+        return None
+    return (id(cls.facts), tuple(_rounded(value) for value in given), tuple(kwargs), _freeze_conditions(interp))
+
+
+def _rounded(value: Value) -> Value:
+    """A fraction by its sign: how often something is dropped changes no shape."""
+    if isinstance(value, Const) and isinstance(value.value, float):
+        return Const(float((value.value > 0) - (value.value < 0)))
+    if isinstance(value, Seq):
+        return Seq(tuple(_rounded(item) for item in value.items), value.rest, value.kind)
+    return value
 
 
 def _base_provider(interp: Interpreter, cls: ClassFacts) -> Provider | None:
@@ -349,6 +399,8 @@ def _forward(interp: Interpreter, obj: Obj, facts: ClassFacts) -> tuple[ClassFac
         if provider_for(interp.project, entry) is not None:
             return None
         if isinstance(entry, ClassFacts):
+            if entry.name in PLATFORM_OPS:
+                return interp.project.method(facts, "forward_native")
             for name in ("forward", "__call__"):
                 if name in entry.methods:
                     return entry, entry.methods[name]
@@ -399,7 +451,7 @@ def note_unpacked(interp: Interpreter, pair: Pair, target: ast.expr) -> None:
     """The pair is taken apart; whether its bias is used decides E7113."""
     from .events import BiasDropped
 
-    if isinstance(target, ast.Tuple | ast.List) and len(target.elts) == 2 and not isinstance(pair.bias, Const):
+    if isinstance(target, ast.Tuple | ast.List) and len(target.elts) == 2 and isinstance(pair.bias, Tensor):
         second = target.elts[1]
         if isinstance(second, ast.Name) and second.id.startswith("_"):
             interp.emit(BiasDropped, target, pair=pair)

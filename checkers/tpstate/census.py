@@ -1,4 +1,4 @@
-"""How many parallel layers were seen, and how many of their inputs could be decided."""
+"""How many parallel layers were seen, and for how many row-parallel ones the state of the input could be decided."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 from .analysis import Analysis
 from .events import Built, ParallelCall
-from .inputs import Verdict, judge, provider
-from .providers import EMBEDDING, PLAIN, REPLICATED, ROW
-from .values import Const, State, Tensor
+from .inputs import Verdict, judge
+from .providers import PLAIN, ROW
+from .values import Const
 
 
 @dataclass(frozen=True)
 class Census:
-    """Layers by the place that builds them, inputs by the place that calls them."""
+    """Layers by the place that builds them; inputs of row-parallel layers by the place that calls them."""
 
     layers: int
     decided: int
@@ -31,13 +31,7 @@ def count_layers(analysis: Analysis, paths: set[str]) -> Census:
             row = event.obj.attrs.get("__provider__")
             if isinstance(row, Const) and row.value.kind != PLAIN:
                 layers.add(event.site.key)
-        elif isinstance(event, ParallelCall) and provider(event).kind not in (EMBEDDING, REPLICATED, PLAIN):
-            inputs[event.site.key] = inputs.get(event.site.key, False) or _is_decided(event)
+        elif isinstance(event, ParallelCall) and event.row.kind == ROW:
+            inputs[event.site.key] = inputs.get(event.site.key, False) or judge(event) is not Verdict.UNKNOWN
     decided = sum(inputs.values())
     return Census(len(layers), decided, len(inputs) - decided)
-
-
-def _is_decided(event: ParallelCall) -> bool:
-    if provider(event).kind == ROW:
-        return judge(event) is not Verdict.UNKNOWN
-    return isinstance(event.given, Tensor) and event.given.state is not State.UNKNOWN

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, field
+from typing import Any
 
 from ..facts.module import ClassFacts, ModuleFacts
+from .providers import Provider
+from .symbols import Poly
 from .values import Obj, Pair, Tensor, Value
 
 
 @dataclass(frozen=True)
 class Site:
-    """A node of one file."""
+    """A node of one file, and the function that runs it (None at module level)."""
 
     module: ModuleFacts
     node: ast.expr | ast.stmt
+    function: ast.AST | None = None
 
     @property
     def key(self) -> tuple[str, int, int]:
@@ -45,6 +49,7 @@ class ParallelCall(Event):
     """A parallel layer was called with `given`."""
 
     layer: Obj = field(kw_only=True)
+    row: Provider = field(kw_only=True)
     given: Value = field(kw_only=True)
     result: Value = field(kw_only=True)
 
@@ -81,6 +86,7 @@ class Reshaped(Event):
 
     tensor: Tensor = field(kw_only=True)
     sizes: tuple[Value, ...] = field(kw_only=True)
+    equal: dict[str, Poly] = field(kw_only=True)
     nodes: tuple[ast.expr, ...] = field(kw_only=True)
 
 
@@ -106,19 +112,32 @@ class LossOnGathered(Event):
 
 @dataclass
 class WeightTaken(Event):
-    """The weight of a parallel layer was used without calling the layer."""
+    """The weight of a parallel layer was multiplied without calling the layer; `mark` names the result."""
+
+    layer: Obj = field(kw_only=True)
+    mark: str = field(kw_only=True)
+
+
+@dataclass
+class FusedLoad(Event):
+    """The weight of a fused column layer was loaded from a concatenation that was cut across the ranks."""
 
     layer: Obj = field(kw_only=True)
 
 
 @dataclass
 class Built(Event):
-    """A module was built: `obj` with `args` bound by name where the signature is known."""
+    """A module was built: `obj` with `args` bound by name where the signature is known.
+
+    `contract` is the row of the provider table where this call built the parallel layer itself; a subclass with a
+    constructor of its own is followed to the call of `super().__init__` inside it.
+    """
 
     obj: Obj = field(kw_only=True)
     positional: int = field(kw_only=True)
     keywords: dict[str, Value] = field(kw_only=True)
     open_keywords: bool = field(kw_only=True)
+    contract: Any = field(kw_only=True, default=None)
 
 
 @dataclass
@@ -150,11 +169,9 @@ class EntryCalled(Event):
 
 @dataclass
 class Checkpointed(Event):
-    """An activation-checkpoint call; `bad` names an argument that is no tensor."""
+    """A call of Megatron's activation checkpoint; `bad` names an argument that is no tensor."""
 
-    style: str = field(kw_only=True)
     bad: str = field(kw_only=True)
-    target: str = field(kw_only=True, default="")
 
 
 @dataclass
@@ -163,6 +180,17 @@ class NoneUsed(Event):
 
     forward: str = field(kw_only=True)
     how: str = field(kw_only=True)
+
+
+@dataclass
+class TensorKeyed(Event):
+    """A tensor was read like the dict or object that carries it: `x["mask"]`, `x.x`."""
+
+    text: str = field(kw_only=True)
+
+
+FAILURES: tuple[type[Event], ...] = (TensorKeyed, Rejected, UnknownKey, EntryCalled, Checkpointed, NoneUsed)
+"""What raises when it runs: not logged inside a `try` whose handler goes on."""
 
 
 @dataclass

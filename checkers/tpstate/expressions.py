@@ -35,6 +35,9 @@ def evaluate(interp: Interpreter, frame: Frame, node: ast.expr) -> Value:
     interp.fuel -= 1
     if interp.fuel < 0:
         raise OutOfFuel
+    if type(node) is ast.Name:
+        value = frame.vars.get(node.id) or lookup(interp, frame, node.id)
+        return interp.settle(value) if type(value) is Choice else value
     handler = _HANDLERS.get(type(node))
     if handler is None:
         return UNKNOWN
@@ -44,10 +47,6 @@ def evaluate(interp: Interpreter, frame: Frame, node: ast.expr) -> Value:
 
 def _constant(interp: Interpreter, frame: Frame, node: ast.Constant) -> Value:
     return Const(node.value)
-
-
-def _name(interp: Interpreter, frame: Frame, node: ast.Name) -> Value:
-    return lookup(interp, frame, node.id)
 
 
 def lookup(interp: Interpreter, frame: Frame, name: str) -> Value:
@@ -129,8 +128,9 @@ def _is_written(tree: ast.Module, name: str) -> bool:
 
 def external(dotted: str) -> Value:
     """A name of a library: a class when it looks like one, else a function or constant."""
-    last = dotted.rsplit(".", 1)[-1]
-    if last[:1].isupper() and not last.isupper():
+    owner, _, last = dotted.rpartition(".")
+    is_constant = last.isupper() and owner != "torch.nn"  # nn.GELU and nn.ELU are classes
+    if last[:1].isupper() and not is_constant:
         return Cls(dotted)
     return Known(dotted)
 
@@ -240,6 +240,8 @@ def _dict_comprehension(interp: Interpreter, frame: Frame, node: ast.DictComp) -
 
     found = _generate(interp, inner, node.generators, pair)
     rest = UNKNOWN if open_keys or found.rest is not None else None
+    if found.rest is not None:  # a filter that cannot be decided, or a source that is open: no key is certain
+        entries = {}
     return Heap("dict", {"content": Table(entries, open_keys[-1] if open_keys else rest)})
 
 
@@ -398,7 +400,6 @@ def assign(interp: Interpreter, frame: Frame, target: ast.expr, value: Value) ->
 
 _HANDLERS: dict[type, Callable[..., Value]] = {
     ast.Constant: _constant,
-    ast.Name: _name,
     ast.Attribute: _attribute,
     ast.Call: _call,
     ast.Subscript: _subscript,

@@ -8,7 +8,7 @@ import enum
 from .events import ParallelCall
 
 from .providers import Provider
-from .values import Const, State, Tensor
+from .values import Const, Obj, State, Tensor
 
 
 class Verdict(enum.Enum):
@@ -19,20 +19,24 @@ class Verdict(enum.Enum):
     UNKNOWN = "cannot tell"
 
 
-def provider(event: ParallelCall) -> Provider:
-    """The contract of the layer that was called."""
-    row = event.layer.attrs["__provider__"]
-    assert isinstance(row, Const)
-    return row.value  # type: ignore[no-any-return]
+def layer_row(layer: Obj) -> Provider | None:
+    """The contract of an object, None when it is no parallel layer."""
+    row = layer.attrs.get("__provider__")
+    return row.value if isinstance(row, Const) else None
 
 
 def believes_split(event: ParallelCall) -> bool | None:
     """Whether a row-parallel layer takes its input as already split; None when that cannot be told."""
-    row, given = provider(event), event.layer.args.get("input_is_parallel")
+    row, given = event.row, event.layer.args.get("input_is_parallel")
     if given is None:
         has_none = "input_is_parallel" in row.required
         return None if has_none else True if row.parallel is None else row.parallel
     return bool(given.value) if isinstance(given, Const) and isinstance(given.value, bool) else None
+
+
+def is_built_by(event: ParallelCall, *kinds: str) -> bool:
+    """Whether the layer that was called is of one of these kinds."""
+    return event.row.kind in kinds
 
 
 def judge(event: ParallelCall) -> Verdict:

@@ -16,7 +16,8 @@ from typing import Any, TypeVar
 
 from ..facts.module import ClassFacts, ModuleFacts
 from ..project.project import Project
-from .events import Event, Log, Site
+from .events import FAILURES, Event, Log, Site
+from .symbols import Poly
 from .values import Choice, Obj, Step, Sym, Value, choose
 
 E = TypeVar("E", bound=Event)
@@ -51,21 +52,26 @@ Journal = dict[tuple[int, Any], tuple[dict[Any, Value], Any, Value | None]]
 class Interpreter:
     """Shared state of one analysis; the work is done by the functions of the sibling modules."""
 
-    def __init__(self, project: Project, fuel: int = 60_000) -> None:
+    def __init__(self, project: Project) -> None:
         self.project = project
         self.log = Log()
-        self.fuel_per_root = fuel
-        self.fuel = fuel
+        self.fuel = 0
         self.branch: dict[str, bool] = {}
         self.choice: dict[str, bool] = {}
         self.journals: list[Journal] = []
         self.frame: Frame | None = None
         self.depth = 0
+        self.catching = 0
         self.root: ClassFacts | None = None
         self.globals: dict[tuple[int, str], Value] = {}
         self.reading: set[tuple[int, str]] = set()
         self.visited: set[int] = set()
+        self.equal: dict[str, Poly] = {}
+        self.reduced: set[str] = set()
+        self.held: dict[int, Obj] = {}
         self.memo: dict[Any, Value] = {}
+        self.pure: dict[Any, Value] = {}
+        self.twins: dict[Any, Obj] = {}
         self.stop_at: Callable[[Obj, ast.FunctionDef], bool] | None = None
         self._framework: dict[int, bool] = {}
         self._serial = itertools.count()
@@ -96,7 +102,7 @@ class Interpreter:
 
     def site(self, node: ast.expr | ast.stmt) -> Site:
         assert self.frame is not None
-        return Site(self.frame.module, node)
+        return Site(self.frame.module, node, self.frame.function)
 
     def step(self, node: ast.AST, text: str, *before: Step | None) -> Step:
         """A link of evidence at `node` of the running file."""
@@ -116,6 +122,8 @@ class Interpreter:
     def emit(self, kind: Callable[..., E], node: ast.expr | ast.stmt, **fields: Any) -> None:
         """Log an event at `node` of the running frame."""
         assert self.frame is not None
+        if self.catching and kind in FAILURES:
+            return
         self.log.events.append(
             kind(
                 self.site(node),

@@ -81,7 +81,7 @@ def build_parallel(
     bound.update({name: value for name, value in kwargs.items() if name not in ("**", "*")})
     obj.args = bound
     obj.attrs["__provider__"] = Const(row)
-    interp.emit(Built, node, obj=obj, positional=len(args), keywords=dict(kwargs), open_keywords="**" in kwargs)
+    interp.emit(Built, node, obj=obj, positional=len(args), keywords=dict(kwargs), open_keywords="**" in kwargs, contract=row)  # fmt: skip
 
 
 def flag(interp: Interpreter, obj: Obj, name: str, default: bool | None) -> bool | None:
@@ -116,9 +116,10 @@ def call_parallel(
         reduced = flag(interp, obj, "reduce_scatter_embeddings", False)
         why = interp.step(node, f"`{label(obj)}` is an embedding: it returns every channel")
         return Tensor(State.FULL if reduced is False else State.UNKNOWN, width=size(obj, row, 1), why=why)
+    learn_width(interp, given, size(obj, row, 0))
     output = _output(interp, obj, row, given, kwargs, node)
     result = _packed(interp, obj, row, output, node)
-    interp.emit(ParallelCall, node, layer=obj, given=given, result=result)
+    interp.emit(ParallelCall, node, layer=obj, row=row, given=given, result=result)
     return result
 
 
@@ -142,7 +143,7 @@ def _output(interp: Interpreter, obj: Obj, row: Provider, given: Value, kwargs: 
             return Tensor(State.UNKNOWN, width=width)
         if gathers:
             why = interp.step(node, f"`{name}` gathers its output (gather_output=True), so it is full")
-            return Tensor(State.FULL, width=width, why=why)
+            return Tensor(State.FULL, width=width, why=why, role="gathered")
         why = interp.step(node, f"`{name}` is column-parallel: its output is split")
         fused = row.fused or "Merged" in obj.cls.dotted or "QKV" in obj.cls.dotted
         role = "fused" if fused else "column"
@@ -171,9 +172,17 @@ def _packed(interp: Interpreter, obj: Obj, row: Provider, output: Tensor, node: 
     if row.returns == providers.UNDECIDED:
         return UNKNOWN
     skip, bias = flag(interp, obj, "skip_bias_add", False), flag(interp, obj, "bias", True)
-    has_bias = skip is True and bias is not False
-    returned = Tensor(State.UNKNOWN, role="returned bias") if has_bias else NONE if skip is False else UNKNOWN
+    no_bias = skip is False or bias is False
+    returned = NONE if no_bias else Tensor(State.UNKNOWN, role="returned bias") if skip and bias else UNKNOWN
     return Pair(output, returned, obj, interp.site(node))
+
+
+def learn_width(interp: Interpreter, given: Value, takes: Poly | None) -> None:
+    """A layer that takes `takes` channels tells the width of the argument it is called with."""
+    if isinstance(given, Tensor) and given.width is not None and takes is not None:
+        name = str(given.width)
+        if name.startswith("|") and given.width == Poly.atom(name):
+            interp.equal.setdefault(name, takes)
 
 
 # -- torch.nn -----------------------------------------------------------------------------------------------------
@@ -236,6 +245,7 @@ def _normalised(interp: Interpreter, obj: Obj, value: Value, node: ast.expr) -> 
     sized = poly_of(items.items[-1] if items is not None and items.items else shape)
     if not isinstance(value, Tensor):
         return Tensor(State.UNKNOWN, width=sized)
+    learn_width(interp, value, sized)
     if value.state is State.SHARDED and value.last:
         meets_full(interp, obj, value, sized, _per_rank(shape), node)
         return value
@@ -245,6 +255,7 @@ def _normalised(interp: Interpreter, obj: Obj, value: Value, node: ast.expr) -> 
 def _linear(interp: Interpreter, obj: Obj, value: Value, node: ast.expr) -> Value:
     takes, gives = _argument(obj, 0, "in_features"), _argument(obj, 1, "out_features")
     width = poly_of(gives)
+    learn_width(interp, value, poly_of(takes))
     if isinstance(value, Tensor) and value.state is State.SHARDED:
         if value.last:
             meets_full(interp, obj, value, poly_of(takes), _per_rank(takes), node)

@@ -44,6 +44,11 @@ class Provider:
     tensor_flag: str = ""
     source: ClassFacts | None = None
 
+    def takes(self, flag: str) -> bool:
+        """Whether the layer has the option `gather_output` or `input_is_parallel` at all."""
+        default = self.gather if flag == "gather_output" else self.parallel
+        return default is not None or flag in self.required
+
 
 _CORE_COLUMN = Provider(
     "Megatron-Core", COLUMN, PAIR, gather=False, required=("config", "init_method"), keyword_only=True

@@ -30,7 +30,8 @@ class ScriptValues:
     def __init__(self, project: Project, configs: Configs | None = None, given: Mapping[str, Any] | None = None) -> None:
         self.project, self.configs = project, configs
         self.given = dict(given or {})
-        self.interpreter = Interpreter(project, _FUEL)
+        self.interpreter = Interpreter(project)
+        self.interpreter.fuel = _FUEL
         self._own: set[str] = set()
 
     def value(self, node: ast.expr | None, scope: Scope) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -129,14 +129,18 @@ class Poly:
         scaled = Poly(tuple((key, value * quotient) for key, value in other.terms))
         return quotient if scaled == self else None
 
-    def map(self, change: Callable[[Poly], Poly | None]) -> Poly:
-        """Replace every quotient for which `change(quotient as poly)` gives something."""
+    def substituted(self, known: Mapping[str, Poly]) -> Poly:
+        """The same with some names replaced by what they equal."""
+        if not known or not self.atoms() & known.keys():
+            return self
         total = Poly.number(0)
         for key, value in self.terms:
             product = Poly.number(value)
             for atom in key:
-                poly = Poly.atom(atom)
-                product = product * ((change(poly) if isinstance(atom, Quotient) else None) or poly)
+                if isinstance(atom, Quotient):
+                    product = product * atom.top.substituted(known).floor_divided(atom.bottom.substituted(known))
+                else:
+                    product = product * known.get(atom, Poly.atom(atom))
             total = total + product
         return total
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import ast
 
 from . import calls
-from .events import BiasOnPartial, LossOnGathered, Reshaped, ShardedEscape, ThirdsTaken
+from .events import BiasOnPartial, FusedLoad, LossOnGathered, Reshaped, ShardedEscape, ThirdsTaken, WeightTaken
 from .interpreter import Interpreter
 from .symbols import Poly
 from .values import (
     PER_RANK,
+    TP,
     UNKNOWN,
     Const,
     Heap,
-    Obj,
     Pair,
     Seq,
     State,
@@ -46,6 +46,7 @@ REDUCE = frozenset("sum mean max min amax amin norm std var prod argmax argmin a
 ARITHMETIC = frozenset("add sub mul div true_divide subtract multiply maximum minimum".split())
 ADDITIVE = frozenset("add sub subtract".split())
 SCALAR = frozenset("item tolist numel dim size stride element_size data_ptr nelement ndimension get_device".split())
+_METHODS = KEEP | RESHAPE | MOVE | SPLIT | REDUCE | ARITHMETIC | SCALAR | {"matmul", "bmm", "mm", "unbind", "size", "new_zeros"}
 
 
 def attribute(interp: Interpreter, tensor: Tensor, attr: str, node: ast.expr) -> Value:
@@ -58,6 +59,8 @@ def attribute(interp: Interpreter, tensor: Tensor, attr: str, node: ast.expr) ->
         return moved(tensor)
     if attr in ("device", "dtype", "ndim", "is_cuda", "requires_grad", "layout", "sequence_parallel"):
         return Sym(Poly.atom(f"{tensor.tag or 'tensor'}.{attr}"))
+    if tensor.tag == "argument" and attr not in _METHODS and not attr.endswith("_"):
+        return Tensor(State.UNKNOWN, tag="argument")  # an object that carries tensors
     return TensorMethod(tensor, attr)
 
 
@@ -93,7 +96,7 @@ def indexed(interp: Interpreter, tensor: Tensor, index: Value, node: ast.Subscri
         return interp.fresh("size") if isinstance(index, Const) else Seq((), UNKNOWN)
     touches_last = _touches_last(index, node)
     if touches_last and tensor.state is State.SHARDED:
-        return tensor.but(last=False, width=None, dims=None)
+        return moved(tensor)
     return tensor.but(width=None if touches_last else tensor.width, dims=None)
 
 
@@ -111,9 +114,7 @@ def _touches_last(index: Value, node: ast.Subscript) -> bool:
 
 def moved(tensor: Tensor) -> Tensor:
     """Dimensions changed places: a split one may be anywhere now."""
-    if tensor.state is State.SHARDED:
-        return tensor.but(last=False, dims=None)
-    return tensor.but(width=None, dims=None)
+    return tensor.but(last=tensor.state is not State.SHARDED, width=None, dims=None)
 
 
 def method(interp: Interpreter, tensor: Tensor, name: str, args: tuple[Value, ...], kwargs: Kwargs, node: ast.expr) -> Value:
@@ -162,6 +163,11 @@ def _on_first(
             return first
         additive = name.rstrip("_") in ADDITIVE
         return interp.lift(lambda second: combine(interp, first, second, node, additive), rest[0])
+    if name == "copy_" and first.role == "weight of layer" and rest:
+        loaded = interp.settle(rest[0])
+        if isinstance(loaded, Tensor) and loaded.role == "share of cat":
+            interp.emit(FusedLoad, node, layer=interp.held[int(first.tag)])
+        return first
     if name in KEEP or name.endswith("_") and name.rstrip("_") in KEEP:
         return first
     if name in RESHAPE:
@@ -173,7 +179,11 @@ def _on_first(
     if name in ("layer_norm", "rms_norm", "normalize", "group_norm"):
         return first
     if name in REDUCE:
-        return Tensor(State.UNKNOWN)
+        dim = kwargs.get("dim", rest[0] if rest else None)
+        kept = kwargs.get("keepdim", rest[1] if len(rest) > 1 else Const(False))
+        on_last = isinstance(dim, Const) and dim.value == -1
+        narrow = on_last and isinstance(kept, Const) and kept.value is True
+        return Tensor(State.UNKNOWN, width=Poly.number(1) if narrow else None)
     if name in ("glu",):
         return first.but(width=None, last=False)
     if name in ("new_zeros", "new_ones", "new_empty", "new_full", "new_tensor"):
@@ -191,25 +201,24 @@ def _reshaped(
         sizes = content.items if isinstance(content, Seq) and content.rest is None else ()
         nodes = tuple(nodes[0].elts) if nodes and isinstance(nodes[0], ast.Tuple | ast.List) else ()
     if name in ("view", "reshape") and sizes and len(sizes) == len(nodes):
-        interp.emit(Reshaped, node, tensor=tensor, sizes=sizes, nodes=nodes)
+        interp.emit(Reshaped, node, tensor=tensor, sizes=sizes, nodes=nodes, equal=dict(interp.equal))
     last = poly_of(sizes[-1]) if sizes and name in ("view", "reshape") else None
     if tensor.state is State.SHARDED:
         share = isinstance(sizes[-1], Sym) and PER_RANK in sizes[-1].tags if sizes else False
-        same = share and tensor.width is not None and last is not None and _is_share(last, tensor.width)
-        whole = len(sizes) > 0 and isinstance(sizes[-1], Const) and sizes[-1].value == -1
-        folded = whole and len(sizes) == 2 and isinstance(sizes[0], Const)
-        return tensor.but(last=bool(same), width=tensor.width, dims=None) if not folded else tensor.but(last=False)
+        known = tensor.last and share and tensor.width is not None and last is not None
+        same = known and _is_share(last, tensor.width, interp.equal)  # type: ignore[arg-type]
+        return tensor.but(last=same, width=tensor.width if same else None, dims=None)
     if last is not None and last == tensor.width:
         return tensor.but(dims=None)
     return tensor.but(width=None, dims=None)
 
 
-def _is_share(share: Poly, width: Poly) -> bool:
+def _is_share(share: Poly, width: Poly, known: dict[str, Poly]) -> bool:
     """Whether a per-rank size is this width divided by some TP size."""
     if len(share.terms) != 1 or len(share.terms[0][0]) != 1:
         return False
     atom = share.terms[0][0][0]
-    return not isinstance(atom, str) and atom.top == width
+    return not isinstance(atom, str) and atom.top.substituted(known) == width.substituted(known)
 
 
 def _divided(
@@ -217,9 +226,9 @@ def _divided(
 ) -> Value:
     given = rest[0] if rest else next(iter(kwargs.values()), UNKNOWN)
     dim = kwargs.get("dim", rest[1] if len(rest) > 1 else Const(-1 if name.startswith("split_tensor") else 0))
-    on_last = isinstance(dim, Const) and dim.value == -1
-    if isinstance(dim, Const) and dim.value == 2:
-        on_last = True
+    on_last = isinstance(dim, Const) and dim.value in (-1, 2)
+    if tensor.role == "cat of loaded" and isinstance(given, Sym) and TP in given.tags:
+        return Seq((), tensor.but(role="share of cat"))
     if name == "unbind":
         return Seq((), moved(tensor))
     if isinstance(given, Heap):
@@ -264,9 +273,9 @@ def concatenated(interp: Interpreter, given: Value, rest: tuple[Value, ...], kwa
     parts = _parts(interp, given, node)
     if not parts:
         return UNKNOWN
+    if len(parts) in (2, 3) and all(isinstance(part, Tensor) and part.tag in ("argument", "loaded") for part in parts):
+        return Tensor(State.UNKNOWN, role="cat of loaded", tag="loaded")
     dim = kwargs.get("dim", kwargs.get("axis", rest[0] if rest else Const(0)))
-    if isinstance(parts[0], Tensor) and any(isinstance(p, Tensor) and p.role == "parameter" for p in parts):
-        return Tensor(State.UNKNOWN, dims=None, role="cat of parameters")
     tensors = [part for part in parts if isinstance(part, Tensor)]
     states = {part.state for part in tensors}
     on_last = isinstance(dim, Const) and dim.value in (-1,)
@@ -338,7 +347,7 @@ def _two_tensors(interp: Interpreter, left: Tensor, right: Tensor, node: ast.exp
         if known.state is State.UNKNOWN:
             return Tensor(State.UNKNOWN, width=left.width if left.width == right.width else None)
         other = right if known is left else left
-        if known.state is State.FULL and other.role == "parameter":
+        if known.state is State.FULL and (other.role == "parameter" or _narrow(other)):
             return known.but(dims=None)
         return _with_unknown(known, additive)
     if left.state is right.state:
@@ -348,7 +357,7 @@ def _two_tensors(interp: Interpreter, left: Tensor, right: Tensor, node: ast.exp
         width = wide.width if left.width == right.width or _narrow(left) or _narrow(right) else None
         return Tensor(left.state, left.last and right.last, width, why, role=left.role if left.role == right.role else "")
     sharded, full = (left, right) if left.state is State.SHARDED else (right, left)
-    if sharded.last and full.role in ("row", "linear", "cat") and not _narrow(full):
+    if sharded.last and full.role in ("row", "linear", "cat", "gathered") and not _narrow(full):
         proven = additive and full.width is not None and full.width == sharded.width
         interp.emit(ShardedEscape, node, tensor=sharded, other=full, consumer="an addition with a full tensor" if additive else "a product with a full tensor", proven=proven)  # fmt: skip
     return Tensor(State.UNKNOWN, why=sharded.why)
@@ -361,13 +370,12 @@ def matmul(interp: Interpreter, left: Value, right: Value, node: ast.expr) -> Va
     if not isinstance(left, Tensor) or not isinstance(right, Tensor):
         return UNKNOWN
     if left.state is right.state is State.SHARDED:
-        width = right.width if right.width == left.width else right.width or left.width
-        return Tensor(State.SHARDED, last=False, width=width, why=right.why or left.why)
+        return Tensor(State.SHARDED, last=False, why=right.why or left.why)
     if left.state is right.state is State.FULL:
         return Tensor(State.FULL, why=left.why)
     known = left if left.state is State.SHARDED else right if right.state is State.SHARDED else None
     if known is not None and not known.last:
-        return Tensor(State.SHARDED, last=False, width=known.width, why=known.why)
+        return Tensor(State.SHARDED, last=False, why=known.why)
     return Tensor(State.UNKNOWN)
 
 
@@ -387,7 +395,7 @@ def _attention(interp: Interpreter, query: Value, rest: tuple[Value, ...], node:
         calls.as_tensor(interp, value, node, "it is passed to `scaled_dot_product_attention`")
     query = query.output if isinstance(query, Pair) else query
     if isinstance(query, Tensor) and query.state is State.SHARDED:
-        return query.but(last=False, dims=None)
+        return moved(query)
     value = interp.settle(rest[1]) if len(rest) > 1 else UNKNOWN
     if isinstance(value, Tensor) and value.state is not State.UNKNOWN:
         return moved(value)
@@ -401,6 +409,8 @@ def functional_linear(
     given = calls.as_tensor(interp, given, node, "it is passed to `F.linear`")
     weight = interp.settle(rest[0] if rest else kwargs.get("weight", UNKNOWN))
     bias = interp.settle(rest[1] if len(rest) > 1 else kwargs.get("bias", Const(None)))
+    if isinstance(weight, Tensor) and weight.role == "weight of layer":
+        return bypass(interp, weight, node)
     if not isinstance(weight, Tensor) or weight.dims is None or len(weight.dims) != 2:
         return Tensor(State.UNKNOWN)
     out, taken = weight.dims
@@ -414,6 +424,13 @@ def functional_linear(
         why = interp.step(node, "the weight is split on its output dimension")
         return Tensor(State.SHARDED, why=why)
     return Tensor(State.UNKNOWN, width=poly_of(out))
+
+
+def bypass(interp: Interpreter, weight: Tensor, node: ast.expr) -> Tensor:
+    """The weight of a parallel layer multiplied without the layer: its collectives never run."""
+    mark = f"bypass#{interp.fresh('').text}"
+    interp.emit(WeightTaken, node, layer=interp.held[int(weight.tag)], mark=mark)
+    return Tensor(State.UNKNOWN, tag=mark)
 
 
 def _is_zero_elsewhere(bias: Tensor) -> bool:
@@ -436,8 +453,9 @@ def collective(interp: Interpreter, name: str, args: tuple[Value, ...], node: as
     def apply(value: Value) -> Value:
         value = calls.as_tensor(interp, value, node, f"it is passed to `{name}`")
         tensor = value if isinstance(value, Tensor) else Tensor(State.UNKNOWN)
+        interp.reduced.add(tensor.tag)
         if name in _GATHER:
-            return Tensor(State.FULL, width=tensor.width, why=interp.step(node, f"`{name}` makes it full"))
+            return Tensor(State.FULL, width=tensor.width, why=interp.step(node, f"`{name}` makes it full"), role="gathered")
         if name in _REDUCE_OPS:
             return Tensor(State.FULL, width=tensor.width, why=interp.step(node, f"`{name}` makes it full"), role="row")
         if name in _SCATTER:
@@ -450,5 +468,3 @@ def collective(interp: Interpreter, name: str, args: tuple[Value, ...], node: as
 
     return interp.lift(apply, args[0]) if args else UNKNOWN
 
-
-__all__ = ["Obj", "ShardedEscape", "collective", "function"]

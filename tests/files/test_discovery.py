@@ -69,13 +69,37 @@ def test_a_part_of_a_project_is_understood_through_those_who_use_it(tree: Path) 
         "examples/train.py",
         "src/pkg/models/model.py",
         "src/pkg/stage.py",
-        "src/pkg/wrapper.py",
     ]
     assert not found.skipped
+    assert found.load(tree / "src/pkg/wrapper.py") is not None
     assert found.load(tree / "src/pkg/plain.py").text.startswith("from pkg")
+    assert found.source("src/pkg/plain.py") is found.load(tree / "src/pkg/plain.py")
     assert found.load(tree / "src/pkg/absent.py") is None
     assert found.exists(tree / "src/pkg")
     assert not found.exists(tree / "src/Pkg")
+
+
+@pytest.mark.parametrize("home", [False, True])
+def test_without_a_project_around_it_nothing_else_is_walked(
+    tree: Path, home: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A script in a home folder must not make a run read all of it."""
+    if home:
+        monkeypatch.setenv("HOME", str(tree))
+        write(tree, ".git/HEAD", text="")
+    write(tree, "model.py", "other/user.py", text=LAYER + "import model\n")
+    found = FileSet.gather([tree / "model.py"], Settings())
+    assert [file.display for file in found.files] == ["model.py"]
+    assert found.load(tree / "other/user.py") is not None
+
+
+def test_a_package_without_a_project_around_it_is_one(tree: Path) -> None:
+    write(tree, "pkg/__init__.py", "pkg/sub/__init__.py", "outside.py", text="")
+    write(tree, "pkg/sub/model.py")
+    write(tree, "pkg/user.py", text=LAYER + "from .sub.model import Model\n")
+    found = FileSet.gather([tree / "pkg/sub/model.py"], Settings())
+    assert [file.display for file in found.files] == ["pkg/sub/model.py", "pkg/user.py"]
+    assert found.roots == [tree]
 
 
 def test_import_roots(tree: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from onescience_check.checkers import rules, selection
 from onescience_check.checkers.files.discovery import FileSet
-from onescience_check.checkers.finding import Finding, Place, Result, Summary
+from onescience_check.checkers.finding import Finding, Place, Result, Skipped, Summary
 from onescience_check.checkers.frontends.cli import main
 from onescience_check.checkers.rule import Rule, Symptom
 from onescience_check.checkers.settings import Settings
@@ -57,6 +57,8 @@ def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
             for rule in selection.selected_rules(settings)
             if f"# {rule.code}" in file.text
         ]
+        if "odd" in {path.stem for path in files.targets}:
+            files.skipped.append(Skipped("odd.py", "internal error in class Odd: KeyError: 1"))
         undecided = [finding for finding in found if "# undecided" in Path(finding.place.path).read_text()]
         found = [finding for finding in found if finding not in undecided]
         return Result(found, undecided, files.skipped, Summary(files.seen))
@@ -120,12 +122,23 @@ def test_what_cannot_be_done_is_said_and_gives_2(
     monkeypatch.setenv("COLUMNS", "200")
     (tmp_path / "empty").mkdir()
     (tmp_path / "broken.py").write_text(LAYER + "(")
-    for name, text in (("crash/crash.py", LAYER), ("bad-settings/setup.cfg", "[onescience-check]\nprofil = guide")):
+    for name, text in (
+        ("crash/crash.py", LAYER),
+        ("bad-settings/setup.cfg", "[onescience-check]\nprofil = guide"),
+    ):
         (tmp_path / name).parent.mkdir()
         (tmp_path / name).write_text(text)
     code, _, error = command(*arguments)
     assert code == 2
     assert said in error
+
+
+def test_a_fault_of_ours_in_one_class_leaves_the_rest(command: Run, tmp_path: Path) -> None:
+    (tmp_path / "odd.py").write_text(LAYER + "# E7101\n")
+    code, output, error = command()
+    assert code == 2
+    assert "E7101" in output
+    assert "odd.py: internal error in class Odd: KeyError: 1; the rest was checked; please report it" in error
 
 
 def test_the_rest_is_checked_when_one_path_is_missing(command: Run, tmp_path: Path) -> None:
@@ -168,7 +181,13 @@ def test_options_win_over_settings(command: Run, tmp_path: Path) -> None:
 def test_explain_and_rules(command: Run) -> None:
     code, output, _ = command("explain", "e7101")
     assert code == 0
-    for text in ("E7101 pair-used", "Because.", "AttributeError.", "act(fc(x)[0])", "# pylint: disable=pair-used"):
+    for text in (
+        "E7101 pair-used",
+        "Because.",
+        "AttributeError.",
+        "act(fc(x)[0])",
+        "# pylint: disable=pair-used",
+    ):
         assert text in output
     assert command("--help")[0] == 0
     assert "--statistics" in command("check", "--help")[1]
@@ -178,7 +197,10 @@ def test_a_closed_pipe_is_no_error_to_shout_about() -> None:
     """As in `onescience-check | head`."""
     start = "from onescience_check.checkers.frontends.cli import main; main()"
     process = subprocess.Popen(
-        [sys.executable, "-c", start, "check", "--help"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-c", start, "check", "--help"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
     assert process.stdout is not None
     process.stdout.close()

@@ -35,7 +35,10 @@ def finding(**changes: object) -> Finding:
         "symbol": "parallel-linear-tuple-used",
         "message": "盘 is a pair [and] act() takes a tensor",
         "object": "Mlp.forward",
-        "evidence": (Evidence("mlp.py", 4, "fc gives a pair"), Evidence("lib/layers.py", 9, "fc is built here")),
+        "evidence": (
+            Evidence("mlp.py", 4, "fc gives a pair"),
+            Evidence("lib/layers.py", 9, "fc is built here"),
+        ),
         "guide": "§3",
         "fix": Fix("safe", (Edit(end, "[0]"),)),
         "advice": "self.fc(x)[0]",
@@ -43,19 +46,27 @@ def finding(**changes: object) -> Finding:
     return Finding(**{**values, **changes})  # type: ignore[arg-type]
 
 
-def result(*findings: Finding, undecided: tuple[Finding, ...] = (), skipped: tuple[Skipped, ...] = ()) -> Result:
+def result(
+    *findings: Finding, undecided: tuple[Finding, ...] = (), skipped: tuple[Skipped, ...] = ()
+) -> Result:
     counts = {item.symbol: 1 for item in findings}
     return Result(list(findings), list(undecided), list(skipped), Summary(7, 3, 2, 1, counts))
 
 
 def shown(
-    capsys: pytest.CaptureFixture[str], files: FileSet, what: Result, strict: bool = False, statistics: bool = False
+    capsys: pytest.CaptureFixture[str],
+    files: FileSet,
+    what: Result,
+    strict: bool = False,
+    statistics: bool = False,
 ) -> str:
     text_report.render(what, files, strict=strict, statistics=statistics)
     return capsys.readouterr().out
 
 
-def test_a_finding_shows_code_evidence_and_what_to_type(files: FileSet, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_finding_shows_code_evidence_and_what_to_type(
+    files: FileSet, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert shown(capsys, files, result(finding())) == (
         "mlp.py\n"
         "  4:23  E7101 parallel-linear-tuple-used  in Mlp.forward\n"
@@ -66,7 +77,7 @@ def test_a_finding_shows_code_evidence_and_what_to_type(files: FileSet, capsys: 
         "    because\n"
         "      line 4: fc gives a pair\n"
         "      lib/layers.py:9: fc is built here\n"
-        "    type: self.fc(x)[0]\n"
+        "    fix: self.fc(x)[0]\n"
         "        4 +         盘 = self.fc(x)[0]; y = act(盘)\n"
         "\n"
         "1 error in 1 file.\n"
@@ -78,7 +89,9 @@ def test_a_finding_shows_code_evidence_and_what_to_type(files: FileSet, capsys: 
 def test_a_span_over_several_lines_and_a_span_past_the_end(
     files: FileSet, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    text = shown(capsys, files, result(finding(place=Place("mlp.py", 3, 1, 5, 10), evidence=(), advice="", fix=None)))
+    text = shown(
+        capsys, files, result(finding(place=Place("mlp.py", 3, 1, 5, 10), evidence=(), advice="", fix=None))
+    )
     assert "          |     ^^^^^^^^^^^^^^^^^^^^^\n" in text
     assert "99:1" in shown(capsys, files, result(finding(place=Place("mlp.py", 99, 0, 99, 1))))
 
@@ -90,10 +103,12 @@ def test_silence_is_not_proof(files: FileSet, capsys: pytest.CaptureFixture[str]
     assert "No findings.\n" in text
     assert "cannot be told" not in text
     assert "1 could not be (--strict lists them)" in text
-    assert "1 file not analysed:\n  bad.py: syntax error at line 3: x\n" in text
+    assert "1 file not analysed, or only in part:\n  bad.py: syntax error at line 3: x\n" in text
     assert "Could not be decided:" in shown(capsys, files, clean, strict=True)
     clean.summary = Summary(files=7)
-    assert "7 Python files, no parallel layer seen: there was nothing to decide." in shown(capsys, files, clean)
+    assert "7 Python files, no parallel layer seen: there was nothing to decide." in shown(
+        capsys, files, clean
+    )
 
 
 def test_statistics_count_each_rule(files: FileSet, capsys: pytest.CaptureFixture[str]) -> None:
@@ -103,7 +118,9 @@ def test_statistics_count_each_rule(files: FileSet, capsys: pytest.CaptureFixtur
     assert "2 errors, 1 warning in 1 file." in text
 
 
-def test_control_characters_are_not_sent_to_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_control_characters_are_not_sent_to_the_terminal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "mlp.py").write_text("ColumnParallelLinear = '\x1b[31m'\n")
     files = FileSet.gather([tmp_path], Settings())
     path = files.files[0].display

@@ -51,7 +51,10 @@ def findings(
     has_settings = any((folder / name).exists() for name in ("setup.cfg", "pyproject.toml"))
     if not has_settings:
         (folder / "setup.cfg").write_text("")  # the project ends here
-    result = run([folder], load_settings(folder) if has_settings else Settings(profile="guide", base=folder))
+    result = run(
+        [folder],
+        load_settings(folder) if has_settings else Settings(tp=(1, 2, 4, 8), profile="guide", base=folder),
+    )
     assert not result.skipped
     return (
         [finding for finding in result.findings if finding.symbol == symbol],

@@ -1,0 +1,126 @@
+"""How stages and their originals treat the land/sea mask."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from ..facts.module import ClassFacts, ModuleFacts
+from .origin import looks_like_mask
+from .project import FunctionRef, Project, dotted_name
+
+_CONSTANT = frozenset("ones zeros full ones_like zeros_like full_like".split())
+_LOADS = re.compile(
+    r"isinstance\([^)]*\bstr\b|\b(np|numpy|torch)\.load\(|\bos\.PathLike|isinstance\([^)]*Path\b"
+)
+_ABSENT = re.compile(
+    r"\bmask\w*\s+is\s+(not\s+)?None|\bif\s+(not\s+)?(self\.)?mask\w*\s*(:|else)|\bmask\w*\s*[!=]=\s*None"
+)
+
+
+def functions_used(project: Project, cls: ClassFacts) -> Iterator[tuple[ModuleFacts, ast.FunctionDef]]:
+    """The methods of a class and the functions of the tree that it calls by name."""
+    seen: set[int] = set()
+    pending = [
+        (entry.module, method)
+        for entry in project.mro(cls)
+        if isinstance(entry, ClassFacts)
+        for method in entry.methods.values()
+    ]
+    while pending:
+        module, function = pending.pop(0)
+        if id(function) in seen:
+            continue
+        seen.add(id(function))
+        yield module, function
+        for node in ast.walk(function):
+            if isinstance(node, ast.Call) and len(seen) < 60:
+                name = dotted_name(node.func)
+                ref = project.resolve(module, name) if name is not None and "mask" in name.lower() else None
+                if isinstance(ref, FunctionRef):
+                    pending.append((ref.module, ref.node))
+
+
+def mask_function(project: Project, cls: ClassFacts) -> str | None:
+    """The name of the function by which a model computes its masks, None when it does not."""
+    for _, function in functions_used(project, cls):
+        if (
+            looks_like_mask(function.name)
+            and len(function.body) > 1
+            and not function.name.startswith(("set_", "get_", "load_"))
+        ):
+            return function.name
+    return None
+
+
+def constant_masks(function: ast.FunctionDef) -> Iterator[ast.Assign]:
+    """Masks that are filled with a constant and never written into afterwards."""
+    written: set[str] = set()
+    for node in ast.walk(function):
+        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
+            written.add(dotted_name(node.value) or "")
+        elif (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr.endswith("_")
+        ):
+            written.add(dotted_name(node.func.value) or "")
+    for node in ast.walk(function):
+        if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Call):
+            continue
+        name = dotted_name(node.targets[0]) or ""
+        maker = (dotted_name(node.value.func) or "").rsplit(".", 1)[-1]
+        if maker in _CONSTANT and looks_like_mask(name.rsplit(".", 1)[-1]) and name not in written:
+            yield node
+
+
+def tests_for_no_mask(text: str) -> bool:
+    """Whether code has a branch for a mask that is None."""
+    return _ABSENT.search(text) is not None
+
+
+def loads_path(project: Project, cls: ClassFacts) -> bool:
+    """Whether the code of a class handles a mask given as a path."""
+    return any(
+        _LOADS.search("\n".join(module.lines[f.lineno - 1 : f.end_lineno]))
+        for module, f in functions_used(project, cls)
+    )
+
+
+def mask_parameter(cls: ClassFacts) -> ast.arg | None:
+    """The constructor parameter that holds the full mask."""
+    init = cls.methods.get("__init__")
+    args = [*init.args.args, *init.args.kwonlyargs] if init is not None else []
+    return next(
+        (arg for arg in args if arg.arg in ("mask_full", "mask", "land_mask", "full_mask", "mask_path")), None
+    )
+
+
+def first_use(project: Project, cls: ClassFacts, name: str) -> tuple[ModuleFacts, ast.AST] | None:
+    """Where the full mask is used as an array: indexed, measured, or given to a function."""
+    for module, function in functions_used(project, cls):
+        known = {name, f"self.{name}"}
+        if (
+            function.args.args
+            and function.name != "__init__"
+            and module is not cls.module
+            and name not in {a.arg for a in function.args.args}
+        ):
+            continue
+        for node in ast.walk(function):
+            if isinstance(node, ast.Subscript | ast.Attribute) and isinstance(node.ctx, ast.Load):
+                inner = dotted_name(node.value)
+                if inner in known and (
+                    isinstance(node, ast.Subscript)
+                    or node.attr in ("shape", "to", "float", "size", "unsqueeze")
+                ):
+                    return module, node
+            elif isinstance(node, ast.Call) and any(dotted_name(arg) in known for arg in node.args):
+                called = (dotted_name(node.func) or "").rsplit(".", 1)[-1]
+                if (
+                    called in ("tensor", "from_numpy", "as_tensor", "register_buffer", "interpolate")
+                    or "mask" in called
+                ):
+                    return module, node
+    return None

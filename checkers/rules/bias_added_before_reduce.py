@@ -1,0 +1,72 @@
+"""E7117"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..finding import Finding
+from ..rule import Rule, Symptom
+from ..tpstate.events import BiasOnPartial
+from ..tpstate.verdicts import by_site, evidence, first_certain, owner_name, site_place, why
+
+if TYPE_CHECKING:
+    from ..tpstate.analysis import Analysis
+
+
+class BiasAddedBeforeReduce(Rule):
+    """A replicated bias is added to a partial sum, before the all-reduce."""
+
+    code, symbol = "E7117", "bias-added-before-reduce"
+    message = "a bias that every TP rank holds is added to a partial sum: after the all-reduce it counts tp times"
+    advice = "Add it once, after the reduce: `reduce(F.linear(x, weight)) + bias`."
+    why = "Each rank's product is one summand of the result; whatever each rank adds to its own is summed as well."
+    symptom = Symptom.WRONG_NUMBERS
+    runtime = "the output is too large by (tp - 1) times the bias"
+    limits = "Silent where the bias may be there on one rank only."
+    guide = "beyond the guide"
+
+    bad = """
+    import torch
+    import torch.nn.functional as F
+    from megatron.core import parallel_state
+    from megatron.core.tensor_parallel import reduce_from_tensor_model_parallel_region
+    from torch import nn
+
+
+    class OwnRow(nn.Module):
+        def __init__(self, width):
+            super().__init__()
+            tp = parallel_state.get_tensor_model_parallel_world_size()
+            self.weight = nn.Parameter(torch.empty(width, width // tp))
+            self.bias = nn.Parameter(torch.zeros(width))
+
+        def forward(self, x):
+            part = F.linear(x, self.weight, self.bias)  # [bias-added-before-reduce]
+            return reduce_from_tensor_model_parallel_region(part)
+    """
+    good = """
+    import torch
+    import torch.nn.functional as F
+    from megatron.core import parallel_state
+    from megatron.core.tensor_parallel import reduce_from_tensor_model_parallel_region
+    from torch import nn
+
+
+    class OwnRow(nn.Module):
+        def __init__(self, width):
+            super().__init__()
+            tp = parallel_state.get_tensor_model_parallel_world_size()
+            self.weight = nn.Parameter(torch.empty(width, width // tp))
+            self.bias = nn.Parameter(torch.zeros(width))
+
+        def forward(self, x):
+            part = F.linear(x, self.weight)
+            return reduce_from_tensor_model_parallel_region(part) + self.bias
+    """
+
+    def check(self, analysis: Analysis) -> Iterator[Finding]:
+        for events in by_site(analysis.log.events, BiasOnPartial):
+            event = first_certain(events)
+            if event is not None:
+                yield self.finding(site_place(event.site), object=owner_name(event), evidence=evidence(why(event.tensor)))

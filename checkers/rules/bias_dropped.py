@@ -1,0 +1,75 @@
+"""E7113"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..finding import Finding
+from ..rule import Rule, Symptom
+from ..tpstate.events import BiasDropped as Dropped
+from ..tpstate.layers import label
+from ..tpstate.verdicts import at, by_site, first_certain, owner_name, site_place
+
+if TYPE_CHECKING:
+    from ..tpstate.analysis import Analysis
+
+
+class BiasDropped(Rule):
+    """A layer leaves its bias to the caller (`skip_bias_add=True`), and the caller throws it away."""
+
+    code, symbol = "E7113", "bias-dropped"
+    message = "`%(layer)s` has skip_bias_add=True and returns its bias, which is discarded here"
+    advice = "Add the returned bias, or build `%(layer)s` with skip_bias_add=False."
+    why = "The bias parameter exists and never takes part: it gets no gradient, and a checkpoint that has one gives other results."
+    symptom = Symptom.WRONG_NUMBERS
+    runtime = "output without bias; the bias has no gradient"
+    limits = "Silent where `bias` or `skip_bias_add` cannot be told, or the pair is kept."
+    guide = "Principle 9: return values of parallel linears"
+
+    bad = """
+    from megatron.core.tensor_parallel import RowParallelLinear
+    from torch import nn
+
+
+    class Output(nn.Module):
+        def __init__(self, dim, config):
+            super().__init__()
+            self.proj = RowParallelLinear(
+                dim, dim, config=config, init_method=config.init_method, bias=True,
+                input_is_parallel=False, skip_bias_add=True,
+            )
+
+        def forward(self, x):
+            x, _ = self.proj(x)  # [bias-dropped]
+            return x
+    """
+    good = """
+    from megatron.core.tensor_parallel import RowParallelLinear
+    from torch import nn
+
+
+    class Output(nn.Module):
+        def __init__(self, dim, config):
+            super().__init__()
+            self.proj = RowParallelLinear(
+                dim, dim, config=config, init_method=config.init_method, bias=True,
+                input_is_parallel=False, skip_bias_add=True,
+            )
+
+        def forward(self, x):
+            x, bias = self.proj(x)
+            return x + bias
+    """
+
+    def check(self, analysis: Analysis) -> Iterator[Finding]:
+        for events in by_site(analysis.log.events, Dropped):
+            event = first_certain(events)
+            if event is not None:
+                built = event.pair.layer.made_at
+                yield self.finding(
+                    site_place(event.site),
+                    object=owner_name(event),
+                    evidence=(at(built, f"`{label(event.pair.layer)}` is built with skip_bias_add=True"),),
+                    layer=label(event.pair.layer),
+                )

@@ -1,0 +1,124 @@
+"""E7231"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..finding import Finding
+from ..project.boundary import Boundaries, Sent, StageFlow
+from ..rule import Rule, Symptom
+from ..tpstate.verdicts import place_of
+
+if TYPE_CHECKING:
+    from ..tpstate.analysis import Analysis
+
+
+class BoundaryDtypeMismatch(Rule):
+    """A tensor crosses a boundary in another type than the receive buffer has."""
+
+    code, symbol = "E7231", "boundary-dtype-mismatch"
+    message = "`%(cls)s` sends `%(name)s` as %(dtype)s, but %(other)s"
+    advice = "%(repair)s"
+    why = (
+        "The receiver allocates every buffer in the one pipeline dtype. The bytes of an integer or bool "
+        "tensor do not fit: the transfer hangs, or its numbers are garbage."
+    )
+    symptom = Symptom.HANG
+    runtime = "training hangs before the first step; NCCL watchdog after its timeout"
+    limits = (
+        "The type must be written: `.long()`, `dtype=torch.bool`, a comparison, sizes in `torch.tensor`. "
+        "Silent on last stages."
+    )
+    guide = "1.4: only tensors of the pipeline cross stages"
+
+    bad = """
+    import torch
+    from torch import nn
+
+
+    class Net_stage0(nn.Module):
+        def __init__(self, dim):
+            super().__init__()
+            self.layer = nn.Linear(dim, dim)
+
+        def set_input_tensor(self, input_tensor):
+            self.input_tensor = input_tensor
+
+        def forward(self, x):
+            B, N, C = x.shape
+            x = self.layer(x)
+            grid = torch.tensor([B, N, C], device=x.device)
+            return x, grid  # [boundary-dtype-mismatch]
+
+
+    class Net_stage1(nn.Module):
+        def __init__(self, dim):
+            super().__init__()
+            self.layer = nn.Linear(dim, dim)
+
+        def set_input_tensor(self, input_tensor):
+            self.input_tensor = input_tensor
+
+        def forward(self, x=None):
+            x, grid = self.input_tensor
+            return self.layer(x)
+    """
+    good = """
+    import torch
+    from torch import nn
+
+
+    class Net_stage0(nn.Module):
+        def __init__(self, dim):
+            super().__init__()
+            self.layer = nn.Linear(dim, dim)
+
+        def set_input_tensor(self, input_tensor):
+            self.input_tensor = input_tensor
+
+        def forward(self, x):
+            x = self.layer(x)
+            return x, x * 2
+
+
+    class Net_stage1(nn.Module):
+        def __init__(self, dim):
+            super().__init__()
+            self.layer = nn.Linear(dim, dim)
+
+        def set_input_tensor(self, input_tensor):
+            self.input_tensor = input_tensor
+
+        def forward(self, x=None):
+            x, skip = self.input_tensor
+            return self.layer(x) + skip
+    """
+
+    def check(self, analysis: Analysis) -> Iterator[Finding]:
+        for flow in analysis.project.knowledge(Boundaries):
+            for sent in flow.sent() if flow.sends else ():
+                if sent.count > 1 or flow.stage.family.ordered:
+                    yield from self._judge(flow, sent)
+
+    def _judge(self, flow: StageFlow, sent: Sent) -> Iterator[Finding]:
+        dtype, other = sent.origin.dtype, "the receive buffer has the pipeline dtype"
+        fix = "Do not send it: compute it on the next stage from the constructor's arguments."
+        if dtype in ("half", "float64"):
+            items = sent.seen.origin.items or ()
+            explicit = {
+                item.dtype
+                for item in items
+                if item.is_tensor and item.dtype in ("half", "float32", "float64")
+            }
+            if sent.origin.constant or len(explicit) < 2:
+                return
+            other = f"another tensor of the same tuple as {', '.join(sorted(explicit - {dtype}))}"
+            fix = "Send all tensors in one dtype, that of the pipeline."
+        elif dtype not in ("int", "bool") or not sent.origin.is_tensor:
+            return
+        text = {"int": "an integer tensor", "bool": "a bool tensor"}.get(dtype, dtype)
+        where = place_of(sent.seen.module, sent.seen.node)
+        name = sent.name or f"element {sent.index}"
+        cls = flow.stage.cls.name
+        yield self.finding(where, object=cls, cls=cls, name=name, dtype=text, other=other, repair=fix)

@@ -1,0 +1,179 @@
+"""W7229"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..finding import Finding
+from ..project.originals import Originals
+from ..project.stages import Family, Stages
+from ..rule import Rule, Symptom
+from ..tpstate.stage_models import Stack, stacks
+from ..tpstate.verdicts import at, place_of, site_place
+
+if TYPE_CHECKING:
+    from ..tpstate.analysis import Analysis
+
+
+class DepthDiffersFromOriginal(Rule):
+    """The stages together build other layers than the original model."""
+
+    code, symbol = "W7229", "depth-differs-from-original"
+    message = "%(problem)s"
+    advice = "Give the stages the values of the original model, or change both."
+    why = (
+        "The stages take the original's weights, and its results to compare with. Another depth, head count "
+        "or window size has no place for them."
+    )
+    symptom = Symptom.TRAP
+    runtime = "missing or unexpected keys when the original's weights are loaded"
+    limits = (
+        "Default arguments of both; layers are matched by attribute. Silent where no original model is found "
+        "or a value is not known."
+    )
+    guide = "1.4: weights of the original model can be loaded"
+
+    bad = """
+    from torch import nn
+
+
+    class Fuser(nn.Module):
+        def __init__(self, dim, depth, num_heads=4, window_size=(2, 6, 12)):
+            super().__init__()
+            self.body = nn.Linear(dim, dim)
+
+        def forward(self, x):
+            return self.body(x)
+
+
+    class Net(nn.Module):
+        def __init__(self, dim=64):
+            super().__init__()
+            self.layer1 = Fuser(dim, depth=2)
+            self.layer2 = Fuser(dim, depth=2)
+
+        def forward(self, x):
+            return self.layer2(self.layer1(x))
+
+
+    class Net_stage0(nn.Module):
+        def __init__(self, dim=64):
+            super().__init__()
+            self.layer1 = Fuser(dim, depth=2)
+
+        def set_input_tensor(self, input_tensor):
+            self.input_tensor = input_tensor
+
+        def forward(self, x=None):
+            return self.layer1(x)
+
+
+    class Net_stage1(nn.Module):
+        def __init__(self, dim=64):
+            super().__init__()
+            self.layer2 = Fuser(dim, depth=4)  # [depth-differs-from-original]
+
+        def set_input_tensor(self, input_tensor):
+            self.input_tensor = input_tensor
+
+        def forward(self, x=None):
+            return self.layer2(self.input_tensor[0])
+    """
+    good = """
+    from torch import nn
+
+
+    class Fuser(nn.Module):
+        def __init__(self, dim, depth, num_heads=4, window_size=(2, 6, 12)):
+            super().__init__()
+            self.body = nn.Linear(dim, dim)
+
+        def forward(self, x):
+            return self.body(x)
+
+
+    class Net(nn.Module):
+        def __init__(self, dim=64):
+            super().__init__()
+            self.layer1 = Fuser(dim, depth=2)
+            self.layer2 = Fuser(dim, depth=2)
+
+        def forward(self, x):
+            return self.layer2(self.layer1(x))
+
+
+    class Net_stage0(nn.Module):
+        def __init__(self, dim=64):
+            super().__init__()
+            self.layer1 = Fuser(dim, depth=2)
+
+        def set_input_tensor(self, input_tensor):
+            self.input_tensor = input_tensor
+
+        def forward(self, x=None):
+            return self.layer1(x)
+
+
+    class Net_stage1(nn.Module):
+        def __init__(self, dim=64):
+            super().__init__()
+            self.layer2 = Fuser(dim, depth=2)
+
+        def set_input_tensor(self, input_tensor):
+            self.input_tensor = input_tensor
+
+        def forward(self, x=None):
+            return self.layer2(self.input_tensor[0])
+    """
+
+    def check(self, analysis: Analysis) -> Iterator[Finding]:
+        for family in analysis.project.knowledge(Stages).families:
+            if not family.complete:
+                continue
+            original = analysis.project.knowledge(Originals).of(family)
+            theirs = stacks(analysis, original) if original is not None else []
+            mine = [stack for stage in family.stages for stack in stacks(analysis, stage.cls)]
+            if theirs and mine:
+                yield from self._compare(family, mine, theirs)
+
+    def _compare(self, family: Family, mine: list[Stack], theirs: list[Stack]) -> Iterator[Finding]:
+        shared = {stack.attr for stack in mine} & {stack.attr for stack in theirs}
+        if not shared:
+            yield from self._total(family, mine, theirs)
+            return
+        for wanted in theirs:
+            parts = [stack for stack in mine if stack.attr == wanted.attr]
+            if not parts and wanted.attr:
+                text = f"no stage builds `{wanted.attr}` ({wanted.style}) of the original model"
+                yield self._finding(family, None, wanted, text)
+            elif parts:
+                yield from self._layer(family, parts, wanted)
+
+    def _layer(self, family: Family, parts: list[Stack], wanted: Stack) -> Iterator[Finding]:
+        depths = [part.depth for part in parts]
+        depth = None if None in depths else sum(part.depth or 0 for part in parts)
+        rows: list[tuple[str, object, object]] = [("blocks", depth, wanted.depth)]
+        rows.append(("heads", parts[0].heads, wanted.heads))
+        rows.append(("window", parts[0].window, wanted.window))
+        for what, mine, theirs in rows:
+            if mine is not None and theirs is not None and mine != theirs:
+                text = f"`{wanted.attr}` has {mine} {what} on the stages"
+                yield self._finding(family, parts[0], wanted, f"{text}, {theirs} in the original model")
+
+    def _total(self, family: Family, mine: list[Stack], theirs: list[Stack]) -> Iterator[Finding]:
+        if any(stack.depth is None for stack in (*mine, *theirs)):
+            return
+        here, there = (sum(stack.depth or 0 for stack in found) for found in (mine, theirs))
+        if here != there:
+            text = f"the stages build {here} blocks together, the original model {there}"
+            yield self._finding(family, mine[0], theirs[0], text)
+
+    def _finding(self, family: Family, stack: Stack | None, wanted: Stack, problem: str) -> Finding:
+        last = family.stages[-1].cls
+        return self.finding(
+            site_place(stack.site) if stack is not None else place_of(last.module, last.node),
+            object=family.name,
+            evidence=(at(wanted.site, f"`{wanted.attr}` of the original model"),),
+            problem=problem,
+        )

@@ -1,0 +1,205 @@
+"""E7216"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from ..finding import Finding
+from ..project.originals import Originals
+from ..project.ramps import local_ramps
+from ..project.stages import Family, Stages
+from ..rule import Rule, Symptom
+from ..tpstate.stage_models import Stack, stacks
+from ..tpstate.verdicts import at, place_of, site_place
+
+if TYPE_CHECKING:
+    from ..tpstate.analysis import Analysis
+
+
+class DropPathNotFromTotalDepth(Rule):
+    """The drop-path rates of the stages are not the slices of one ramp over the whole depth."""
+
+    code, symbol = "E7216", "drop-path-not-from-total-depth"
+    message = "%(problem)s"
+    advice = (
+        "Compute one ramp over all blocks of the model and give each stage its slice: `rates[start:start + "
+        "depth]`."
+    )
+    why = (
+        "Stochastic depth grows over the whole network. A ramp that starts again on every stage, or another "
+        "slice than the original model gives the layer, trains another model than the one that is copied."
+    )
+    symptom = Symptom.WRONG_NUMBERS
+    runtime = (
+        "drop rates restart at 0 on each stage; the loss differs from that of the original model, with no "
+        "error"
+    )
+    limits = (
+        "Rates are computed with the default arguments. Silent where they are not all numbers, and where the "
+        "original model has the same rates, tiled or not."
+    )
+    guide = "1.4: drop_path from the total depth"
+
+    bad = """
+    import numpy as np
+    from torch import nn
+
+
+    class Fuser(nn.Module):
+        def __init__(self, dim, depth, num_heads=4, window_size=(2, 6, 12), input_resolution=(8, 16, 16), drop_path=0.0):
+            super().__init__()
+            self.body = nn.Linear(dim, dim)
+
+        def forward(self, x):
+            return self.body(x)
+
+
+    class Net_stage0(nn.Module):
+        def __init__(self, dim=64):
+            super().__init__()
+            rates = np.linspace(0, 0.2, 8).tolist()
+            self.layer1 = Fuser(dim, depth=4, drop_path=rates[:4])
+
+        def set_input_tensor(self, input_tensor):
+            self.input_tensor = input_tensor
+
+        def forward(self, x=None):
+            return self.layer1(x)
+
+
+    class Net_stage1(nn.Module):
+        def __init__(self, dim=64):
+            super().__init__()
+            rates = np.linspace(0, 0.2, 4).tolist()
+            self.layer2 = Fuser(dim, depth=4, drop_path=rates)  # [drop-path-not-from-total-depth]
+
+        def set_input_tensor(self, input_tensor):
+            self.input_tensor = input_tensor
+
+        def forward(self, x=None):
+            return self.layer2(self.input_tensor[0])
+    """
+    good = """
+    import numpy as np
+    from torch import nn
+
+
+    class Fuser(nn.Module):
+        def __init__(self, dim, depth, num_heads=4, window_size=(2, 6, 12), input_resolution=(8, 16, 16), drop_path=0.0):
+            super().__init__()
+            self.body = nn.Linear(dim, dim)
+
+        def forward(self, x):
+            return self.body(x)
+
+
+    class Net_stage0(nn.Module):
+        def __init__(self, dim=64):
+            super().__init__()
+            rates = np.linspace(0, 0.2, 8).tolist()
+            self.layer1 = Fuser(dim, depth=4, drop_path=rates[:4])
+
+        def set_input_tensor(self, input_tensor):
+            self.input_tensor = input_tensor
+
+        def forward(self, x=None):
+            return self.layer1(x)
+
+
+    class Net_stage1(nn.Module):
+        def __init__(self, dim=64):
+            super().__init__()
+            rates = np.linspace(0, 0.2, 8).tolist()
+            self.layer2 = Fuser(dim, depth=4, drop_path=rates[4:])
+
+        def set_input_tensor(self, input_tensor):
+            self.input_tensor = input_tensor
+
+        def forward(self, x=None):
+            return self.layer2(self.input_tensor[0])
+    """
+
+    def check(self, analysis: Analysis) -> Iterator[Finding]:
+        for family in analysis.project.knowledge(Stages).families:
+            if family.complete:
+                yield from self._family(analysis, family)
+        for ramp in local_ramps(analysis.project):
+            yield self.finding(
+                place_of(ramp.module, ramp.node),
+                object=ramp.module.name,
+                problem=f"the drop-path rates run over `{ramp.depth}`, the blocks of one stage, instead of all blocks",
+            )
+
+    def _family(self, analysis: Analysis, family: Family) -> Iterator[Finding]:
+        mine = [stack for stage in family.stages for stack in stacks(analysis, stage.cls)]
+        if not any(stack.has_rates for stack in mine):
+            return
+        original = analysis.project.knowledge(Originals).of(family)
+        theirs = {stack.attr: stack for stack in stacks(analysis, original)} if original is not None else {}
+        shared = [stack.attr for stack in mine if stack.attr in theirs]
+        if shared and all(theirs[attr].rates for attr in shared):
+            yield from self._against(family, mine, theirs)
+        elif not shared and all(_is_full(stack) for stack in mine):
+            yield from self._tiling(mine)
+
+    def _against(self, family: Family, mine: list[Stack], theirs: dict[str, Stack]) -> Iterator[Finding]:
+        """Compare layer by layer with the original; a layer may be split over stages."""
+        for attr, wanted in theirs.items():
+            parts = [stack for stack in mine if stack.attr == attr and _is_full(stack)]
+            total, start = sum(len(stack.rates or ()) for stack in parts), 0
+            for stack in parts:
+                rates, expected = stack.rates or (), wanted.rates or ()
+                if total == len(expected):
+                    expected = expected[start : start + len(rates)]
+                    right = _same(expected, rates)
+                else:
+                    right = len(parts) > 1 or _alike(expected, rates)
+                start += len(rates)
+                if not right:
+                    text = f"`{attr}` gets the drop-path rates {_text(rates)}"
+                    yield self.finding(
+                        site_place(stack.site),
+                        object=family.name,
+                        evidence=(at(wanted.site, f"`{attr}` of the original model"),),
+                        problem=f"{text}, the original model gives it {_text(expected)}",
+                    )
+
+    def _tiling(self, mine: list[Stack]) -> Iterator[Finding]:
+        rates = [rate for stack in mine for rate in stack.rates or ()]
+        top, count = max(rates), len(rates)
+        if count < 2 or not top or _same(rates, [top * index / (count - 1) for index in range(count)]):
+            return
+        done = 0
+        for stack in mine:
+            slice_ = stack.rates or ()
+            wanted = [top * index / (count - 1) for index in range(done, done + len(slice_))]
+            if not _same(slice_, wanted):
+                text = f"`{stack.attr}` gets the drop-path rates {_text(slice_)}, its slice of one ramp over all "
+                yield self.finding(
+                    site_place(stack.site),
+                    object=stack.attr,
+                    problem=f"{text}{count} blocks is {_text(wanted)}",
+                )
+            done += len(slice_)
+
+
+def _is_full(stack: Stack) -> bool:
+    """Whether there is one rate for each block."""
+    return stack.rates is not None and len(stack.rates) == stack.depth
+
+
+def _same(left: Sequence[float], right: Sequence[float]) -> bool:
+    return len(left) == len(right) and all(abs(a - b) < 1e-9 for a, b in zip(left, right, strict=True))
+
+
+def _alike(left: Sequence[float], right: Sequence[float]) -> bool:
+    """Whether two ramps of different length begin and end at the same rate, one step apart at most."""
+    step = max((rates[-1] - rates[0]) / max(len(rates) - 1, 1) for rates in (left, right))
+    return abs(left[0] - right[0]) <= step + 1e-9 and abs(left[-1] - right[-1]) <= step + 1e-9
+
+
+def _text(rates: Sequence[float]) -> str:
+    if not rates:
+        return "none"
+    return f"{rates[0]:.3g} to {rates[-1]:.3g}" if len(rates) > 1 else f"{rates[0]:.3g}"

@@ -1,0 +1,110 @@
+"""W7111"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..finding import Finding
+from ..rule import Rule, Symptom
+from ..tpstate.events import FusedLoad, Reshaped, ThirdsTaken
+from ..tpstate.layers import label
+from ..tpstate.values import Const, State
+from ..tpstate.verdicts import at, by_site, evidence, first_certain, owner_name, site_place, why
+
+if TYPE_CHECKING:
+    from ..tpstate.analysis import Analysis
+
+
+class FusedQkvNotTpInvariant(Rule):
+    """A fused q/k/v projection is read so that its weight means something else at each tp size."""
+
+    code, symbol = "W7111", "fused-qkv-not-tp-invariant"
+    message = "%(how)s: at tp=2 each rank takes another mix of q, k and v out of the same weight"
+    advice = "Use the layout (..., heads, 3, head_dim), or separate q, k and v projections."
+    why = (
+        "Column parallelism gives rank r the r-th contiguous slice of the weight's rows. Read as three blocks, the "
+        "slice of one rank holds q of all its rows at tp=1, and a piece of q and k at tp=2."
+    )
+    symptom = Symptom.WRONG_NUMBERS
+    runtime = "a checkpoint written at tp=1 gives wrong attention at tp=2, with no error"
+    limits = "Silent for layers that lay their rows out themselves (QKVParallelLinear, MergedColumnParallelLinear)."
+    guide = "Principle 10: separate q, k and v"
+
+    bad = """
+    from megatron.core.tensor_parallel import ColumnParallelLinear
+    from torch import nn
+
+
+    class Attention(nn.Module):
+        def __init__(self, dim, num_heads, config):
+            super().__init__()
+            tp = config.tensor_model_parallel_size
+            assert num_heads % tp == 0
+            self.heads, self.head_dim = num_heads // tp, dim // num_heads
+            self.qkv = ColumnParallelLinear(
+                dim, 3 * dim, config=config, init_method=config.init_method, gather_output=False
+            )
+
+        def forward(self, x):
+            batch, tokens, _ = x.shape
+            qkv, _ = self.qkv(x)
+            qkv = qkv.reshape(batch, tokens, 3, self.heads, self.head_dim)  # [fused-qkv-not-tp-invariant]
+            return qkv.unbind(2)
+    """
+    good = """
+    from megatron.core.tensor_parallel import ColumnParallelLinear
+    from torch import nn
+
+
+    class Attention(nn.Module):
+        def __init__(self, dim, num_heads, config):
+            super().__init__()
+            tp = config.tensor_model_parallel_size
+            assert num_heads % tp == 0
+            self.heads, self.head_dim = num_heads // tp, dim // num_heads
+            self.qkv = ColumnParallelLinear(
+                dim, 3 * dim, config=config, init_method=config.init_method, gather_output=False
+            )
+
+        def forward(self, x):
+            batch, tokens, _ = x.shape
+            qkv, _ = self.qkv(x)
+            qkv = qkv.reshape(batch, tokens, self.heads, 3, self.head_dim)
+            return qkv.unbind(3)
+    """
+
+    def check(self, analysis: Analysis) -> Iterator[Finding]:
+        for events in by_site(analysis.log.events, Reshaped):
+            event = first_certain([event for event in events if _three_before_heads(event)])
+            if event is not None:
+                sizes = ", ".join(ast.unparse(node) for node in event.nodes)
+                how = f"a fused column-parallel projection is reshaped to ({sizes})"
+                yield self.finding(site_place(event.site), object=owner_name(event), evidence=evidence(why(event.tensor)), how=how)
+        for thirds in by_site(analysis.log.events, ThirdsTaken):
+            cut = first_certain([event for event in thirds if event.count == 3 and event.tensor.role == "column"])
+            if cut is not None:
+                how = "a fused column-parallel projection is cut into three contiguous parts"
+                yield self.finding(site_place(cut.site), object=owner_name(cut), evidence=evidence(why(cut.tensor)), how=how)
+        for loads in by_site(analysis.log.events, FusedLoad):
+            load = first_certain(loads)
+            if load is not None:
+                name = label(load.layer)
+                yield self.finding(
+                    site_place(load.site),
+                    object=owner_name(load),
+                    evidence=(at(load.layer.made_at, f"`{name}` is column-parallel"),),
+                    how=f"the weight of `{name}` is one slice of a concatenation",
+                    advice=f"Cut each part by itself and join the slices: torch.cat([w.chunk(tp)[rank] for w in parts]) for `{name}`.",
+                )
+
+
+def _three_before_heads(event: Reshaped) -> bool:
+    tensor = event.tensor
+    if tensor.state is not State.SHARDED or tensor.role != "column":
+        return False
+    for index, size in enumerate(event.sizes[:-2]):
+        if isinstance(size, Const) and size.value == 3 and index >= 1:
+            return "head" in ast.unparse(event.nodes[index + 1])
+    return False

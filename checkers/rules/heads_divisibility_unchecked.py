@@ -1,0 +1,94 @@
+"""W7116"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+from typing import TYPE_CHECKING
+
+from ..facts.module import ClassFacts
+from ..finding import Finding
+from ..rule import Rule, Symptom
+from ..tpstate.events import Divided
+from ..tpstate.values import HEADS, Sym
+from ..tpstate.verdicts import by_site, owner_name, site_place
+
+if TYPE_CHECKING:
+    from ..tpstate.analysis import Analysis
+
+
+class HeadsDivisibilityUnchecked(Rule):
+    """Heads per rank are computed by `heads // tp` with no check that it divides."""
+
+    code, symbol = "W7116", "heads-divisibility-unchecked"
+    message = "`%(name)s` is divided by the TP size with no check that it divides"
+    advice = "Write before it: `assert %(name)s %% tp_size == 0`, or use `divide(%(name)s, tp_size)`."
+    why = "25 heads on 2 ranks silently become 12 on each: one head is lost, or a reshape fails far from here."
+    symptom = Symptom.WRONG_NUMBERS
+    runtime = "shape '[...]' is invalid for input of size ..., or a model with fewer heads"
+    limits = (
+        "Silent where the class, one of its bases or callers tests a remainder, where `divide` is used, where the count "
+        "is read from a configuration that checks itself, and in vLLM and SGLang, which check when they start."
+    )
+    guide = "Principle 8: num_heads must be divisible by tp_size"
+
+    bad = """
+    from megatron.core.tensor_parallel import ColumnParallelLinear
+    from torch import nn
+
+
+    class Query(nn.Module):
+        def __init__(self, dim, num_heads, config):
+            super().__init__()
+            self.heads = num_heads // config.tensor_model_parallel_size  # [heads-divisibility-unchecked]
+            self.q_proj = ColumnParallelLinear(
+                dim, dim, config=config, init_method=config.init_method, gather_output=False
+            )
+
+        def forward(self, x):
+            return self.q_proj(x)[0].unflatten(-1, (self.heads, -1))
+    """
+    good = """
+    from megatron.core.tensor_parallel import ColumnParallelLinear
+    from torch import nn
+
+
+    class Query(nn.Module):
+        def __init__(self, dim, num_heads, config):
+            super().__init__()
+            if num_heads % config.tensor_model_parallel_size:
+                raise ValueError("num_heads must be a multiple of the TP size")
+            self.heads = num_heads // config.tensor_model_parallel_size
+            self.q_proj = ColumnParallelLinear(
+                dim, dim, config=config, init_method=config.init_method, gather_output=False
+            )
+
+        def forward(self, x):
+            return self.q_proj(x)[0].unflatten(-1, (self.heads, -1))
+    """
+
+    def check(self, analysis: Analysis) -> Iterator[Finding]:
+        mro = analysis.project.mro
+        for events in by_site(analysis.log.events, Divided):
+            event = events[0]
+            top = event.top
+            if not isinstance(top, Sym) or HEADS not in top.tags or event.owner is None:
+                continue
+            if any(not atom.isidentifier() for atom in top.poly.atoms()) or not isinstance(event.site.node, ast.BinOp):
+                continue
+            if event.site.module.name.split(".")[0] in ("vllm", "sglang"):
+                continue
+            holders = [entry for entry in mro(event.owner) if isinstance(entry, ClassFacts)]
+            if not any(_tests_remainder(holder) for holder in holders):
+                yield self.finding(site_place(event.site), object=owner_name(event), name=event.name)
+
+
+@cache
+def _tests_remainder(cls: ClassFacts) -> bool:
+    for node in ast.walk(cls.node):
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod) and not isinstance(node.left, ast.Constant):
+            return True
+        if isinstance(node, ast.Call) and ast.unparse(node.func).rsplit(".", 1)[-1] in ("divide", "ensure_divisibility", "divmod"):
+            return True
+    return False

@@ -1,0 +1,107 @@
+"""E7108"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..facts.module import ClassFacts
+from ..finding import Finding
+from ..rule import Rule, Symptom
+from ..tpstate.events import Divided
+from ..tpstate.values import HEADS, Const, Sym
+from ..tpstate.verdicts import at, by_site, owner_name, site_place
+
+if TYPE_CHECKING:
+    from ..tpstate.analysis import Analysis
+
+
+class HeadsNotDivisibleByTp(Rule):
+    """A known head count is not a multiple of a tensor-parallel size that is to be used."""
+
+    code, symbol = "E7108", "heads-not-divisible-by-tp"
+    message = "%(heads)s heads (%(name)s) cannot be divided by tp=%(tp)s"
+    advice = "Use a head count that is a multiple of every TP size, or another `tp` in the settings."
+    why = "Each TP rank computes whole heads."
+    symptom = Symptom.CRASH
+    runtime = "AssertionError, or a reshape that does not fit, at that tp"
+    limits = "Only the TP sizes of the settings or `--tp`, and head counts that are literals or defaults."
+    guide = "Principle 8: every num_heads is divisible by tp_size"
+
+    bad = """
+    from megatron.core.tensor_parallel import ColumnParallelLinear
+    from torch import nn
+
+
+    class Query(nn.Module):
+        def __init__(self, dim, config, num_heads=15):
+            super().__init__()
+            assert num_heads % config.tensor_model_parallel_size == 0
+            self.heads = num_heads // config.tensor_model_parallel_size  # [heads-not-divisible-by-tp]
+            self.q_proj = ColumnParallelLinear(
+                dim, dim, config=config, init_method=config.init_method, gather_output=False
+            )
+
+        def forward(self, x):
+            return self.q_proj(x)[0].unflatten(-1, (self.heads, -1))
+    """
+    good = """
+    from megatron.core.tensor_parallel import ColumnParallelLinear
+    from torch import nn
+
+
+    class Query(nn.Module):
+        def __init__(self, dim, config, num_heads=16):
+            super().__init__()
+            assert num_heads % config.tensor_model_parallel_size == 0
+            self.heads = num_heads // config.tensor_model_parallel_size
+            self.q_proj = ColumnParallelLinear(
+                dim, dim, config=config, init_method=config.init_method, gather_output=False
+            )
+
+        def forward(self, x):
+            return self.q_proj(x)[0].unflatten(-1, (self.heads, -1))
+    """
+
+    def check(self, analysis: Analysis) -> Iterator[Finding]:
+        for events in by_site(analysis.log.events, Divided):
+            for event in events:
+                heads = _known_heads(event)
+                wrong = [tp for tp in analysis.project.settings.tp if heads is not None and heads % tp]
+                if heads is not None and wrong:
+                    yield self.finding(
+                        site_place(event.site),
+                        object=owner_name(event),
+                        evidence=tuple(at(site, "built from here") for site in event.stack[:3]),
+                        heads=heads,
+                        name=event.name,
+                        tp=wrong[0],
+                    )
+                    break
+
+
+def _known_heads(event: Divided) -> int | None:
+    top = event.top
+    if isinstance(top, Const) and isinstance(top.value, int) and "head" in event.name:
+        return top.value
+    if isinstance(top, Sym) and HEADS in top.tags and event.root is not None:
+        return _default(event.root, top.text)
+    return None
+
+
+def _default(cls: ClassFacts, text: str) -> int | None:
+    """The default of a constructor parameter `name`, or of its item `name[i]`."""
+    method = cls.methods.get("__init__")
+    name, _, rest = text.partition("[")
+    if method is None:
+        return None
+    for arg, default in zip(reversed(method.args.args), reversed(method.args.defaults), strict=False):
+        if arg.arg == name:
+            try:
+                value = ast.literal_eval(default)
+                value = value[int(rest.rstrip("]"))] if rest else value
+            except (ValueError, TypeError, IndexError, KeyError):
+                return None
+            return value if isinstance(value, int) else None
+    return None

@@ -1,0 +1,95 @@
+"""W7103"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..finding import Finding
+from ..rule import Rule, Scope, Symptom
+from ..tpstate.events import Built
+from ..tpstate.layers import label
+from ..tpstate.providers import COLUMN, ROW, Provider
+from ..tpstate.values import Const
+from ..tpstate.verdicts import by_site, owner_name, site_place
+
+if TYPE_CHECKING:
+    from ..tpstate.analysis import Analysis
+
+
+class InputIsParallelImplicit(Rule):
+    """A parallel linear leaves it to a default whether its input is split or its output gathered."""
+
+    code, symbol = "W7103", "input-is-parallel-implicit"
+    message = "`%(layer)s` does not say `%(flag)s`; %(provider)s takes %(default)s"
+    advice = "Write `%(flag)s=True` or `%(flag)s=False`."
+    why = (
+        "The default differs between providers (Megatron-LM 2 gathers, Megatron-Core does not), so the same line means "
+        "something else after an upgrade or a copy."
+    )
+    symptom = Symptom.TRAP
+    runtime = "nothing today; a shape error after the provider's default changes"
+    limits = "`gather_output` is asked for only where the class builds no other parallel layer."
+    guide = "2.4: rules of the parallel linears"
+    scope = Scope.GUIDE
+    fix_kind = "unsafe"
+
+    bad = """
+    from megatron.mpu import ColumnParallelLinear, RowParallelLinear
+    from torch import nn
+
+
+    class MyDistributedMlp(nn.Module):
+        def __init__(self, dim):
+            super().__init__()
+            self.fc1 = ColumnParallelLinear(dim, 4 * dim, gather_output=False)
+            self.fc2 = RowParallelLinear(4 * dim, dim)  # [input-is-parallel-implicit]
+
+        def forward(self, x):
+            x, _ = self.fc1(x)
+            return self.fc2(x)[0]
+    """
+    good = """
+    from megatron.mpu import ColumnParallelLinear, RowParallelLinear
+    from torch import nn
+
+
+    class MyDistributedMlp(nn.Module):
+        def __init__(self, dim):
+            super().__init__()
+            self.fc1 = ColumnParallelLinear(dim, 4 * dim)
+            self.fc2 = RowParallelLinear(4 * dim, dim, input_is_parallel=True)
+
+        def forward(self, x):
+            x, _ = self.fc1(x)
+            return self.fc2(x)[0]
+    """
+
+    def check(self, analysis: Analysis) -> Iterator[Finding]:
+        layers_of: dict[object, set[object]] = defaultdict(set)
+        built = [events[0] for events in by_site(analysis.log.events, Built) if _row(events[0]) is not None]
+        for event in built:
+            layers_of[event.owner].add(event.site.key)
+        for event in built:
+            row = _row(event)
+            assert row is not None
+            if event.open_keywords:
+                continue
+            flag = "input_is_parallel" if row.kind == ROW else "gather_output"
+            alone = row.kind == ROW or row.kind == COLUMN and len(layers_of[event.owner]) == 1
+            if not alone or not row.takes(flag) or flag in event.obj.args or flag in row.required:
+                continue
+            yield self.finding(
+                site_place(event.site),
+                object=owner_name(event),
+                layer=label(event.obj),
+                flag=flag,
+                provider=row.name,
+                default=row.parallel if row.kind == ROW else row.gather,
+            )
+
+
+def _row(event: Built) -> Provider | None:
+    row = event.obj.attrs.get("__provider__")
+    return row.value if isinstance(row, Const) else None

@@ -1,0 +1,101 @@
+"""W7232"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..finding import Finding
+from ..project.ramps import counts_stages
+from ..project.stages import Stages
+from ..rule import Rule, Symptom
+from ..tpstate.verdicts import place_of
+
+if TYPE_CHECKING:
+    from ..tpstate.analysis import Analysis
+
+_LAYERS = re.compile(
+    r"(^|[._])(num_layers|n_layers?|depths?|num_blocks|n_blocks|layers|blocks|processor_size|total_\w+)$"
+)
+_VALIDATED = re.compile(r"(^|[._ ])(config|args|cfg)\.")
+_CHECKED = re.compile(
+    r"\bdivmod\(|%\s*(\(?\s*)?[\w.]*(pp|stages|pipeline|world_size)|math\.ceil\(|-\s*\(\s*-|ensure_divisibility"
+)
+
+
+class LayerSplitDropsRemainder(Rule):
+    """Layers are divided by the number of stages, and the remainder is lost."""
+
+    code, symbol = "W7232", "layer-split-drops-remainder"
+    message = "`%(text)s` drops the remainder: 30 layers on 4 stages build 28"
+    advice = (
+        "Give the first `%(left)s %% %(right)s` stages one layer more, or refuse: `if %(left)s %% %(right)s: "
+        "raise ValueError(…)`."
+    )
+    why = "A whole-number division silently leaves out up to one layer a stage but one."
+    symptom = Symptom.WRONG_NUMBERS
+    runtime = "a shallower model is trained, with no error"
+    limits = (
+        "Silent where the function or its file takes the remainder, uses divmod or asserts, and for values of "
+        "Megatron's config, which it validates itself."
+    )
+    guide = "beyond the guide"
+
+    bad = """
+    from megatron.core import parallel_state as ps
+
+
+    def layers_here(num_layers):
+        return num_layers // ps.get_pipeline_model_parallel_world_size()  # [layer-split-drops-remainder]
+    """
+    good = """
+    from megatron.core import parallel_state as ps
+
+
+    def layers_here(num_layers):
+        pp = ps.get_pipeline_model_parallel_world_size()
+        if num_layers % pp:
+            raise ValueError(f"{num_layers} layers do not fit on {pp} stages")
+        return num_layers // pp
+    """
+
+    def check(self, analysis: Analysis) -> Iterator[Finding]:
+        for module in analysis.project.knowledge(Stages).rank_aware:
+            if "//" not in module.text or _CHECKED.search(module.text):
+                continue
+            for function in ast.walk(module.tree):
+                if isinstance(function, ast.FunctionDef):
+                    for node in _splits(function):
+                        left, right = ast.unparse(node.left), ast.unparse(node.right)
+                        yield self.finding(
+                            place_of(module, node),
+                            object=function.name,
+                            text=ast.unparse(node),
+                            left=left,
+                            right=right,
+                        )
+
+
+def _splits(function: ast.FunctionDef) -> Iterator[ast.BinOp]:
+    """Divisions of a layer count by the number of stages, of names that no framework validates."""
+    named = {
+        node.targets[0].id: node.value
+        for node in ast.walk(function)
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+    }
+    for node in ast.walk(function):
+        if (
+            isinstance(node, ast.BinOp)
+            and isinstance(node.op, ast.FloorDiv)
+            and isinstance(node.left, ast.Name | ast.Attribute)
+        ):
+            right = named.get(node.right.id, node.right) if isinstance(node.right, ast.Name) else node.right
+            left = ast.unparse(node.left)
+            if (
+                _LAYERS.search(left)
+                and not _VALIDATED.search(f"{left} {ast.unparse(right)}")
+                and (counts_stages(right) or counts_stages(node.right))
+            ):
+                yield node

@@ -1,0 +1,95 @@
+"""W7107"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..facts.module import ClassFacts
+from ..finding import Finding
+from ..project.project import External
+from ..rule import Rule, Scope, Symptom
+from ..tpstate.values import Const, Obj, Value
+from ..tpstate.verdicts import site_place
+
+if TYPE_CHECKING:
+    from ..tpstate.analysis import Analysis
+
+_PLAIN = ("torch.nn.Linear", "torch.nn.MultiheadAttention")
+
+
+class PlainLinearInDistributed(Rule):
+    """A distributed module holds a linear layer that is not tensor-parallel."""
+
+    code, symbol = "W7107", "plain-linear-in-distributed"
+    message = "`%(name)s` is %(kind)s inside the distributed `%(cls)s`"
+    advice = "Use ColumnParallelLinear / RowParallelLinear or the distributed version, or list it under allow-plain-linear."
+    why = "Every rank holds and computes the whole layer: memory and time do not shrink with tp."
+    symptom = Symptom.COST
+    runtime = "the layer costs the same at tp=8 as at tp=1"
+    limits = "Classes named *Distributed*; silent for layers with a side smaller than the largest TP size."
+    guide = "2.1: which layers need TP"
+    scope = Scope.GUIDE
+
+    bad = """
+    from torch import nn
+
+
+    class MyDistributedFuser(nn.Module):
+        def __init__(self, dim, config):
+            super().__init__()
+            self.config = config
+            self.fc = nn.Linear(dim, 4 * dim)  # [plain-linear-in-distributed]
+
+        def forward(self, x):
+            return self.fc(x)
+    """
+    good = """
+    from megatron.core.tensor_parallel import ColumnParallelLinear
+    from torch import nn
+
+
+    class MyDistributedFuser(nn.Module):
+        def __init__(self, dim, config):
+            super().__init__()
+            self.fc = ColumnParallelLinear(
+                dim, 4 * dim, config=config, init_method=config.init_method, gather_output=True
+            )
+            self.score = nn.Linear(dim, 1)
+
+        def forward(self, x):
+            return self.fc(x)[0] * self.score(x)
+    """
+
+    def check(self, analysis: Analysis) -> Iterator[Finding]:
+        smallest = max(analysis.project.settings.tp, default=8)
+        allowed = set(analysis.project.settings.allow_plain_linear)
+        for cls, obj in analysis.built():
+            if "Distributed" not in cls.name or cls.name in allowed:
+                continue
+            for name, value in obj.attrs.items():
+                if not isinstance(value, Obj) or value.made_at is None or _is_small(value, smallest):
+                    continue
+                kind = self._kind(analysis, value)
+                if kind and value.made_at.module is cls.module and kind.rsplit(".", 1)[-1] not in allowed:
+                    yield self.finding(site_place(value.made_at), object=cls.name, name=name, kind=kind, cls=cls.name)
+
+    def _kind(self, analysis: Analysis, value: Obj) -> str:
+        dotted = value.cls.dotted
+        if dotted in _PLAIN:
+            return f"nn.{dotted.rsplit('.', 1)[-1]}"
+        facts = value.cls.facts
+        if facts is not None and facts.name in ("Mlp", "MLP") and self._is_plain(analysis, facts, value):
+            return f"`{facts.name}`, which holds nn.Linear,"
+        return ""
+
+    @staticmethod
+    def _is_plain(analysis: Analysis, facts: ClassFacts, value: Obj) -> bool:
+        external = [entry for entry in analysis.project.mro(facts) if isinstance(entry, External)]
+        held = [item.cls.dotted for item in value.attrs.values() if isinstance(item, Obj)]
+        return bool(external) and "torch.nn.Linear" in held
+
+
+def _is_small(value: Obj, limit: int) -> bool:
+    sizes: list[Value] = [value.args[key] for key in ("0", "1", "in_features", "out_features") if key in value.args]
+    return any(isinstance(size, Const) and isinstance(size.value, int) and size.value < limit for size in sizes)

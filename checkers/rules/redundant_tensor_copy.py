@@ -1,0 +1,92 @@
+"""R7219"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..finding import Edit, Finding, Fix
+from ..project.boundary import Boundaries
+from ..project.flow import Seen
+from ..rule import Rule, Symptom
+from ..tpstate.verdicts import place_of
+
+if TYPE_CHECKING:
+    from ..tpstate.analysis import Analysis
+
+
+class RedundantTensorCopy(Rule):
+    """One tensor is copied twice."""
+
+    code, symbol = "R7219", "redundant-tensor-copy"
+    message = "`contiguous()` copies a tensor that line %(line)d has copied already"
+    advice = "Share the first copy: `x = x.contiguous(); skip = x`."
+    why = "Each copy of an activation is memory for the whole micro-batch, and time."
+    symptom = Symptom.COST
+    runtime = "twice the memory of the tensor"
+    limits = (
+        "Two `contiguous()` of one tensor; whether the first one copies may depend on the layer before it."
+    )
+    guide = "Principle 9 (memory): share the tensor"
+    fix_kind = "safe"
+
+    bad = """
+    import torch
+    from torch import nn
+
+
+    class Net_stage0(nn.Module):
+        def __init__(self, dim):
+            super().__init__()
+            self.layer = nn.Linear(dim, dim)
+
+        def set_input_tensor(self, input_tensor):
+            self.input_tensor = input_tensor
+
+        def forward(self, x):
+            x = self.layer(x).transpose(1, 2)
+            x1 = x.contiguous()
+            x = x.contiguous()  # [redundant-tensor-copy]
+            return x, x1
+    """
+    good = """
+    import torch
+    from torch import nn
+
+
+    class Net_stage0(nn.Module):
+        def __init__(self, dim):
+            super().__init__()
+            self.layer = nn.Linear(dim, dim)
+
+        def set_input_tensor(self, input_tensor):
+            self.input_tensor = input_tensor
+
+        def forward(self, x):
+            x = self.layer(x).transpose(1, 2)
+            x = x.contiguous()
+            x1 = x
+            return x, x1
+    """
+
+    def check(self, analysis: Analysis) -> Iterator[Finding]:
+        for flow in analysis.project.knowledge(Boundaries):
+            for trace in flow.traces:
+                for second, first in trace.copies:
+                    if second.module is first.module:
+                        yield self.finding(
+                            place_of(second.module, second.node),
+                            object=flow.stage.cls.name,
+                            fix=_share(first, second),
+                            line=getattr(first.node, "lineno", 0),
+                        )
+
+
+def _share(first: Seen, second: Seen) -> Fix | None:
+    """Use the variable that holds the first copy, where the line before stores it."""
+    line = getattr(first.node, "lineno", 0)
+    found = re.match(r"\s*(\w+) = \w+\.contiguous\(\)\s*$", first.module.lines[line - 1])
+    if found is None or getattr(second.node, "lineno", 0) != line + 1:
+        return None
+    return Fix("safe", (Edit(place_of(second.module, second.node), found[1]),))

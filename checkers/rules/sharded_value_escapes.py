@@ -1,0 +1,94 @@
+"""E7104"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..finding import Finding
+from ..rule import Rule, Symptom
+from ..tpstate.events import ParallelCall, ShardedEscape
+from ..tpstate.inputs import is_built_by
+from ..tpstate.layers import label
+from ..tpstate.providers import COLUMN
+from ..tpstate.values import State, Tensor
+from ..tpstate.verdicts import by_site, evidence, first_certain, owner_name, site_place, why
+
+if TYPE_CHECKING:
+    from ..tpstate.analysis import Analysis
+
+
+class ShardedValueEscapes(Rule):
+    """A value that is split across the TP ranks reaches something that needs the whole dimension."""
+
+    code, symbol = "E7104", "sharded-value-escapes"
+    message = "a value split across the TP ranks reaches %(consumer)s, which needs the whole last dimension"
+    advice = "Close the block with a RowParallelLinear(input_is_parallel=True), or gather first (gather_output=True)."
+    why = "Each rank holds only dim // tp channels of it; the consumer is sized for dim."
+    symptom = Symptom.CRASH
+    runtime = "shape mismatch at tp >= 2: mat1 and mat2 shapes cannot be multiplied, or sizes of tensors must match"
+    limits = "Silent unless the consumer's size is seen to be the whole one (not `dim // tp`)."
+    guide = "2.4: decision tree of input_is_parallel"
+
+    bad = """
+    from megatron.core.tensor_parallel import ColumnParallelLinear
+    from torch import nn
+
+
+    class Head(nn.Module):
+        def __init__(self, dim, config):
+            super().__init__()
+            self.up = ColumnParallelLinear(
+                dim, 4 * dim, config=config, init_method=config.init_method, gather_output=False
+            )
+            self.down = nn.Linear(4 * dim, dim)
+
+        def forward(self, x):
+            hidden, _ = self.up(x)
+            return self.down(hidden)  # [sharded-value-escapes]
+    """
+    good = """
+    from megatron.core.tensor_parallel import ColumnParallelLinear
+    from torch import nn
+
+
+    class Head(nn.Module):
+        def __init__(self, dim, config):
+            super().__init__()
+            self.up = ColumnParallelLinear(
+                dim, 4 * dim, config=config, init_method=config.init_method, gather_output=True
+            )
+            self.down = nn.Linear(4 * dim, dim)
+
+        def forward(self, x):
+            hidden, _ = self.up(x)
+            return self.down(hidden)
+    """
+
+    def check(self, analysis: Analysis) -> Iterator[Finding]:
+        for events in by_site(analysis.log.events, ShardedEscape):
+            proven = [event for event in events if event.proven]
+            certain = first_certain(proven)
+            event = certain or events[0]
+            yield self.finding(
+                site_place(event.site),
+                object=owner_name(event),
+                evidence=evidence(why(event.tensor), event.other.why if event.other is not None else None),
+                decided=certain is not None,
+                consumer=event.consumer,
+            )
+        for calls in by_site(analysis.log.events, ParallelCall):
+            split = [call for call in calls if is_built_by(call, COLUMN) and _is_split(call)]
+            certain_call = first_certain(split)
+            if certain_call is not None:
+                yield self.finding(
+                    site_place(certain_call.site),
+                    object=owner_name(certain_call),
+                    evidence=evidence(why(certain_call.given)),
+                    consumer=f"`{label(certain_call.layer)}`, a ColumnParallelLinear",
+                )
+
+
+def _is_split(event: ParallelCall) -> bool:
+    given = event.given
+    return isinstance(given, Tensor) and given.state is State.SHARDED and given.last

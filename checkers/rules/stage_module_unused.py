@@ -1,0 +1,126 @@
+"""W7227"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..facts.module import ClassFacts
+from ..finding import Finding
+from ..project.project import Project, dotted_name
+from ..project.stage_classes import class_text, hidden_base, is_declared
+from ..project.stages import Stages
+from ..rule import Rule, Symptom
+from ..tpstate.verdicts import place_of
+
+if TYPE_CHECKING:
+    from ..tpstate.analysis import Analysis
+
+_DYNAMIC = re.compile(r"getattr\(self|\.(named_)?children\(|\.(named_)?modules\(|\._modules\b|__dict__")
+_WITHOUT_PARAMETERS = re.compile(
+    r"Identity|Dropout|DropPath|ReLU|GELU|SiLU|Softmax|Sigmoid|Tanh|Pad|Loss|Flatten|Pool|Upsample$"
+)
+
+
+class StageModuleUnused(Rule):
+    """A stage builds a submodule that it never calls."""
+
+    code, symbol = "W7227", "stage-module-unused"
+    message = "`%(cls)s` builds `self.%(name)s` and never uses it"
+    advice = "Build it on the stage that calls it, or remove it."
+    why = (
+        "It takes memory on the wrong rank, and its parameters get no gradient: data-parallel reduction waits "
+        "for them or the optimizer decays them."
+    )
+    symptom = Symptom.TRAP
+    runtime = (
+        "RuntimeError: parameters that were not used in producing loss; or memory of a layer that does "
+        "nothing"
+    )
+    limits = (
+        "Silent where submodules are reached by name (`getattr`, `children`), used by the training script, or "
+        "without parameters."
+    )
+    guide = "1.1: what belongs to which stage"
+
+    bad = """
+    import torch
+    from torch import nn
+
+
+    class Net_stage0(nn.Module):
+        def __init__(self, dim):
+            super().__init__()
+            self.layer = nn.Linear(dim, dim)
+            self.downsample = nn.Linear(dim, 2 * dim)  # [stage-module-unused]
+
+        def set_input_tensor(self, input_tensor):
+            self.input_tensor = input_tensor
+
+        def forward(self, x):
+            return self.layer(x)
+    """
+    good = """
+    import torch
+    from torch import nn
+
+
+    class Net_stage0(nn.Module):
+        def __init__(self, dim):
+            super().__init__()
+            self.layer = nn.Linear(dim, dim)
+            self.downsample = nn.Linear(dim, 2 * dim)
+
+        def set_input_tensor(self, input_tensor):
+            self.input_tensor = input_tensor
+
+        def forward(self, x):
+            return self.downsample(self.layer(x))
+    """
+
+    def check(self, analysis: Analysis) -> Iterator[Finding]:
+        project = analysis.project
+        for stage in project.knowledge(Stages):
+            cls = stage.cls
+            init = cls.methods.get("__init__")
+            if (
+                init is None
+                or not is_declared(stage)
+                or hidden_base(project, cls)
+                or _DYNAMIC.search(class_text(cls))
+            ):
+                continue
+            outside = "\n".join(found.module.text for found in stage.family.maps)
+            for node in ast.walk(init):
+                name = _built(project, cls, node)
+                if name is not None and not _is_used(project, cls, name) and f".{name}" not in outside:
+                    yield self.finding(place_of(cls.module, node), object=cls.name, cls=cls.name, name=name)
+
+
+def _built(project: Project, cls: ClassFacts, node: ast.AST) -> str | None:
+    """The attribute that a statement binds to a new module with parameters."""
+    if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Call):
+        return None
+    target, made = node.targets[0], dotted_name(node.value.func)
+    if not isinstance(target, ast.Attribute) or ast.unparse(target.value) != "self" or made is None:
+        return None
+    last = made.rsplit(".", 1)[-1]
+    if not last[:1].isupper() or last.isupper() or _WITHOUT_PARAMETERS.search(last):
+        return None
+    ref = project.resolve(cls.module, made)
+    if isinstance(ref, ClassFacts):
+        return target.attr if project.is_module_class(ref) else None
+    dotted = getattr(ref, "dotted", "")
+    return target.attr if ".nn." in dotted or "Parallel" in last or last.startswith("One") else None
+
+
+def _is_used(project: Project, cls: ClassFacts, name: str) -> bool:
+    """Whether the attribute is read anywhere in the class, its bases or its subclasses' text."""
+    read = re.compile(rf"self\.{re.escape(name)}\b(?!\s*=[^=])|[\"\']{re.escape(name)}[\"\'.]")
+    texts = [class_text(entry) for entry in project.mro(cls) if isinstance(entry, ClassFacts)]
+    texts += [
+        class_text(other) for other in project.classes() if other is not cls and cls in project.mro(other)
+    ]
+    return any(read.search(re.sub(r"(?m)#.*$", "", text)) for text in texts)

@@ -1,0 +1,109 @@
+"""R7217"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..facts.module import ClassFacts
+from ..finding import Finding
+from ..project.boundary import Boundaries
+from ..project.project import dotted_name
+from ..project.stage_classes import is_declared
+from ..rule import Rule, Scope, Symptom
+from ..tpstate.verdicts import place_of
+
+if TYPE_CHECKING:
+    from ..tpstate.analysis import Analysis
+
+_HEAVY = re.compile(r"Fuser|Transformer|Encoder(Layer|Block)?$|Block$")
+
+
+class StageNotCheckpointed(Rule):
+    """A fuser or transformer of a stage runs without activation checkpointing."""
+
+    code, symbol = "R7217", "stage-not-checkpointed"
+    message = "`%(cls)s` runs `self.%(name)s` without activation checkpointing"
+    advice = "Write `x = checkpoint(self.%(name)s, False, x)`."
+    why = (
+        "The activations of a stack of blocks are what fills the memory of a stage; recomputing them costs a "
+        "third more time and frees most of it."
+    )
+    symptom = Symptom.COST
+    runtime = "out of memory on the stage with the largest layers"
+    limits = (
+        "Layers whose class or style is a fuser, transformer or encoder. Silent where a branch of the forward "
+        "checkpoints the layer, or where the layer is told to recompute."
+    )
+    guide = "1.4 and principle 9 (balance): every fuser is checkpointed"
+    scope = Scope.GUIDE
+
+    bad = """
+    from onescience.modules import OneFuser
+    from torch import nn
+
+
+    class Net_stage0(nn.Module):
+        def __init__(self, dim):
+            super().__init__()
+            self.layer1 = OneFuser(style="NetDistributedFuser", dim=dim)
+
+        def set_input_tensor(self, input_tensor):
+            self.input_tensor = input_tensor
+
+        def forward(self, x):
+            return self.layer1(x)  # [stage-not-checkpointed]
+    """
+    good = """
+    from megatron.core.tensor_parallel import checkpoint
+    from onescience.modules import OneFuser
+    from torch import nn
+
+
+    class Net_stage0(nn.Module):
+        def __init__(self, dim):
+            super().__init__()
+            self.layer1 = OneFuser(style="NetDistributedFuser", dim=dim)
+
+        def set_input_tensor(self, input_tensor):
+            self.input_tensor = input_tensor
+
+        def forward(self, x):
+            return checkpoint(self.layer1, False, x)
+    """
+
+    def check(self, analysis: Analysis) -> Iterator[Finding]:
+        for flow in analysis.project.knowledge(Boundaries):
+            cls = flow.stage.cls
+            if not is_declared(flow.stage):
+                continue
+            heavy = _heavy_layers(cls)
+            wrapped = set().union(*(trace.checkpointed for trace in flow.traces))
+            seen_calls = {
+                (seen.text, id(seen.node)): seen for trace in flow.traces for seen in trace.plain_calls
+            }
+            for seen in seen_calls.values():
+                if seen.text in heavy and seen.text not in wrapped:
+                    where = place_of(seen.module, seen.node)
+                    yield self.finding(where, object=cls.name, cls=cls.name, name=seen.text)
+
+
+def _heavy_layers(cls: ClassFacts) -> set[str]:
+    """Attributes of a stage that hold a fuser, a transformer or an encoder which does not recompute by itself."""
+    found = set()
+    init = cls.methods.get("__init__")
+    for node in ast.walk(init) if init is not None else ():
+        if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Attribute):
+            continue
+        for call in ast.walk(node.value):
+            if isinstance(call, ast.Call) and _HEAVY.search(
+                (dotted_name(call.func) or "").rsplit(".", 1)[-1]
+            ):
+                if not any(
+                    "recompute" in (keyword.arg or "") or "checkpoint" in (keyword.arg or "")
+                    for keyword in call.keywords
+                ):
+                    found.add(node.targets[0].attr)
+    return found

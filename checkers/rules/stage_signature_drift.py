@@ -1,0 +1,134 @@
+"""W7222"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..facts.module import ClassFacts
+from ..finding import Finding
+from ..project.originals import Originals
+from ..project.project import Project
+from ..project.stage_classes import parameters
+from ..project.stages import Stage, Stages
+from ..rule import Rule, Scope, Symptom
+from ..tpstate.verdicts import place_of
+
+if TYPE_CHECKING:
+    from ..tpstate.analysis import Analysis
+
+_SPELLINGS = {
+    "image": "img", "channels": "chans", "channel": "chans", "n": "num", "number": "num", "embedding": "embed",
+    "emb": "embed", "input": "in", "output": "out", "head": "heads", "win": "window", "depths": "depth",
+}  # fmt: skip
+
+
+class StageSignatureDrift(Rule):
+    """A stage gives a parameter of the original model another name or default."""
+
+    code, symbol = "W7222", "stage-signature-drift"
+    message = "`%(cls)s.__init__` has %(mine)s where the original `%(original)s` has %(theirs)s"
+    advice = "Use the name and default of the original model."
+    why = (
+        "The training script, the checkpoints and the reader take the stages for the original model cut in "
+        "pieces. A default that differs builds another model where the script is silent."
+    )
+    symptom = Symptom.TRAP
+    runtime = "a stage is built with another size than the original model"
+    limits = "Defaults that are plain values; names only where one is a common spelling of the other."
+    guide = "Principles: keep the parameters consistent"
+    scope = Scope.GUIDE
+
+    bad = """
+    from torch import nn
+
+
+    class Net(nn.Module):
+        def __init__(self, img_size=(721, 1440), embed_dim=192):
+            super().__init__()
+
+        def forward(self, x):
+            return x
+
+
+    class Net_stage0(nn.Module):
+        def __init__(self, img_size=(721, 1440), embed_dim=96):  # [stage-signature-drift]
+            super().__init__()
+            self.input_tensor = None
+
+        def forward(self, x):
+            return x
+    """
+    good = """
+    from torch import nn
+
+
+    class Net(nn.Module):
+        def __init__(self, img_size=(721, 1440), embed_dim=192):
+            super().__init__()
+
+        def forward(self, x):
+            return x
+
+
+    class Net_stage0(nn.Module):
+        def __init__(self, img_size=(721, 1440), embed_dim=192, config=None):
+            super().__init__()
+            self.input_tensor = None
+
+        def forward(self, x):
+            return x
+    """
+
+    def check(self, analysis: Analysis) -> Iterator[Finding]:
+        project = analysis.project
+        for family in project.knowledge(Stages).families:
+            original = project.knowledge(Originals).of(family)
+            if original is None or not all(stage.rank is not None for stage in family.stages):
+                continue
+            found = project.method(original, "__init__")
+            if found is not None:
+                for stage in family.stages:
+                    yield from self._compare(project, stage, original, parameters(found[1]))
+
+    def _compare(
+        self, project: Project, stage: Stage, original: ClassFacts, theirs: dict[str, ast.expr | None]
+    ) -> Iterator[Finding]:
+        init = stage.cls.methods.get("__init__")
+        if init is None:
+            return
+        mine = parameters(init)
+        nodes = {arg.arg: arg for arg in (*init.args.args, *init.args.kwonlyargs)}
+        renamed = {_spelling(name): name for name in theirs if name not in mine}
+        for name, default in mine.items():
+            if name in ("config", "megatron_config"):
+                continue
+            wanted = theirs.get(name)
+            where = place_of(stage.cls.module, nodes[name])
+            fields = {"object": stage.cls.name, "cls": stage.cls.name, "original": original.name}
+            if name in theirs and _differ(default, wanted):
+                mine_text, theirs_text = (
+                    f"`{name}={ast.unparse(value)}`" for value in (default, wanted) if value is not None
+                )
+                yield self.finding(where, mine=mine_text, theirs=theirs_text, **fields)  # type: ignore[arg-type]
+            elif name not in theirs and _spelling(name) in renamed:
+                yield self.finding(where, mine=f"`{name}`", theirs=f"`{renamed[_spelling(name)]}`", **fields)  # type: ignore[arg-type]
+
+
+def _differ(mine: ast.expr | None, theirs: ast.expr | None) -> bool:
+    """Whether two defaults are plain values that differ; a list and a tuple of the same items do not."""
+    try:
+        left, right = (ast.literal_eval(value) for value in (mine, theirs) if value is not None)
+    except (ValueError, TypeError, SyntaxError):
+        return False
+    if left is None or right is None:
+        return False
+    return (list(left) if isinstance(left, tuple | list) else left) != (
+        list(right) if isinstance(right, tuple | list) else right
+    )
+
+
+def _spelling(name: str) -> str:
+    words = name.lower().split("_")
+    return "_".join(_SPELLINGS.get(word, word) for word in words)

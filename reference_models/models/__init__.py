@@ -1,0 +1,1 @@
+"""Models, plain and distributed."""

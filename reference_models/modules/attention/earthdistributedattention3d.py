@@ -1,0 +1,121 @@
+"""Earth-specific window attention of Pangu-Weather, split by heads over tensor-parallel ranks.
+
+# S windows of one type, T window types, N tokens in a window, C channel
+"""
+
+from contextlib import nullcontext
+
+import torch
+from megatron.core.parallel_state import get_tensor_model_parallel_rank
+from megatron.core.tensor_parallel import (
+    ColumnParallelLinear,
+    RowParallelLinear,
+    get_cuda_rng_tracker,
+    set_tensor_model_parallel_attributes,
+)
+from torch import nn
+
+from .window_attention import bias_table_shape, check_heads, earth_position_bias, window_attention
+from .windows import WindowGrid
+
+HEAD_AXIS = 1  # of the bias table, see bias_table_shape
+
+
+class EarthDistributedAttention3D(nn.Module):
+    """EarthAttention3D where each tensor-parallel rank computes num_heads / tp heads.
+
+    q, k and v are layers of their own: the rows of a fused one would mean different heads at each tp size.
+    The bias table is split by head as well.
+
+    Args:
+        dim: channels C, a multiple of num_heads.
+        grid: the windows; its padding and shift decide which pairs of tokens are blocked.
+        num_heads: attention heads of all ranks together, a multiple of the tensor-parallel size.
+        attn_drop: dropout rate of the attention weights.
+        proj_drop: dropout rate of the output.
+        config: Megatron's TransformerConfig.
+
+    Input and output: (S, N * T, C), see windows.py, the same on all tensor-parallel ranks.
+    """
+
+    def __init__(
+        self,
+        dim: int,
+        grid: WindowGrid,
+        num_heads: int,
+        attn_drop: float = 0.0,
+        proj_drop: float = 0.0,
+        *,
+        config,
+    ):
+        super().__init__()
+        check_heads(dim, num_heads)
+        tp_size = config.tensor_model_parallel_size
+        if num_heads % tp_size:
+            raise ValueError(
+                f"num_heads ({num_heads}) must be a multiple of the tensor-parallel size ({tp_size})"
+            )
+        self.num_heads_per_rank = num_heads // tp_size
+        self.attn_drop = attn_drop
+
+        self.q_proj = ColumnParallelLinear(
+            dim,
+            dim,
+            config=config,
+            init_method=config.init_method,
+            bias=True,
+            gather_output=False,
+            skip_bias_add=False,
+        )
+        self.k_proj = ColumnParallelLinear(
+            dim,
+            dim,
+            config=config,
+            init_method=config.init_method,
+            bias=True,
+            gather_output=False,
+            skip_bias_add=False,
+        )
+        self.v_proj = ColumnParallelLinear(
+            dim,
+            dim,
+            config=config,
+            init_method=config.init_method,
+            bias=True,
+            gather_output=False,
+            skip_bias_add=False,
+        )
+        self.earth_position_bias_table = nn.Parameter(self._own_heads_of_new_table(num_heads, grid))
+        set_tensor_model_parallel_attributes(
+            self.earth_position_bias_table, is_parallel=True, dim=HEAD_AXIS, stride=1
+        )
+        self.register_buffer("blocked", grid.blocked_pairs(), persistent=False)
+        self.proj = RowParallelLinear(
+            dim,
+            dim,
+            config=config,
+            init_method=config.init_method,
+            bias=True,
+            input_is_parallel=True,
+            skip_bias_add=False,
+        )
+        self.proj_drop = nn.Dropout(proj_drop)
+
+    def _own_heads_of_new_table(self, num_heads: int, grid: WindowGrid) -> torch.Tensor:
+        """All ranks draw the whole table from their common generator: it is the same one at every tp size."""
+        table = torch.empty(bias_table_shape(num_heads, grid.window_types, grid.window))
+        nn.init.trunc_normal_(table, std=0.02)
+        first = get_tensor_model_parallel_rank() * self.num_heads_per_rank
+        return table.narrow(HEAD_AXIS, first, self.num_heads_per_rank).clone()
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        q, _ = self.q_proj(x)
+        k, _ = self.k_proj(x)
+        v, _ = self.v_proj(x)
+        bias = earth_position_bias(self.earth_position_bias_table, self.blocked)
+        # Each rank drops weights of its own heads; the output, the same on all ranks, is dropped alike below.
+        dropout = self.attn_drop if self.training else 0.0
+        with get_cuda_rng_tracker().fork() if dropout else nullcontext():
+            x = window_attention(q, k, v, bias, dropout)
+        x, _ = self.proj(x)
+        return self.proj_drop(x)

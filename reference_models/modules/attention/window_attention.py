@@ -1,0 +1,63 @@
+"""Window attention with the earth-specific position bias, in one fused call. GPU tuning belongs here.
+
+# S = B * nX windows of one type, T window types, H heads, D channels of a head
+# N = wP * wY * wX tokens in a window (wP, wY, wX: its cells along pressure, latitude, longitude)
+"""
+
+import torch
+from torch.nn import functional as F
+
+
+def check_heads(dim: int, num_heads: int) -> None:
+    """Raise ValueError unless the heads share the channels evenly."""
+    if num_heads < 1 or dim < 1 or dim % num_heads:
+        raise ValueError(f"dim ({dim}) must be a multiple of num_heads ({num_heads})")
+
+
+def bias_table_shape(heads: int, window_types: int, window) -> tuple[int, ...]:
+    """(T, H, wP, wY, wP, wY, 2 wX - 1): query level and latitude, key level and latitude, longitude distance.
+
+    Pressure and latitude enter by position, longitude by difference only: the earth is the same all along a
+    circle of latitude. So a window type holds wP^2 * wY^2 * (2 wX - 1) values a head.
+    """
+    w_p, w_y, w_x = window
+    return (window_types, heads, w_p, w_y, w_p, w_y, 2 * w_x - 1)
+
+
+def earth_position_bias(table: torch.Tensor, blocked: torch.Tensor | None) -> torch.Tensor:
+    """Expand the table to one value per pair of tokens, -inf where the pair is blocked.
+
+    table: see bias_table_shape; blocked: (T, N, N) bool or None. Returns (1, T * H, N, N) in the table's
+    dtype.
+
+    Source: Bi et al. 2023, Methods, earth-specific positional bias. Each row of the longitude part
+    is the table slid by one cell, so it is read through an overlapping view: its gradient needs no scatter
+    with atomics.
+    """
+    types, heads, w_p, w_y, _, _, distances = table.shape
+    w_x = (distances + 1) // 2
+    # [s, k] of the view holds index 2 (wX - 1) - s - k; the pair (q, k) needs q - k + wX - 1: s = wX - 1 - q.
+    bias = table.flip(-1).unfold(-1, w_x, 1).flip(-2)  # T, H, wP, wY, wP, wY, wX (query), wX (key)
+    bias = bias.permute(0, 1, 2, 3, 6, 4, 5, 7)  # T, H, then query (wP, wY, wX), then key (wP, wY, wX)
+    tokens = w_p * w_y * w_x
+    bias = bias.reshape(types, heads, tokens, tokens)
+    if blocked is not None:
+        bias = bias.masked_fill(blocked[:, None], float("-inf"))
+    return bias.view(1, types * heads, tokens, tokens)
+
+
+def window_attention(q, k, v, bias: torch.Tensor, dropout: float) -> torch.Tensor:
+    """softmax(q k^T / sqrt(D) + bias) v in every window; fused kernels never store the N x N scores.
+
+    q, k, v: (S, N * T, H * D), in the token order of windows.py; bias: (1, T * H, N, N). Returns the same
+    shape as q. H may be the heads of this tensor-parallel rank.
+
+    N is slower than T, so (T, H) is one axis of an unbroken view and nothing is copied before or after the
+    kernel.
+    """
+    _, types_heads, tokens, _ = bias.shape
+    shape = q.shape
+    # S, T * H, N, D
+    q, k, v = (x.view(shape[0], tokens, types_heads, -1).transpose(1, 2) for x in (q, k, v))
+    out = F.scaled_dot_product_attention(q, k, v, attn_mask=bias.to(q.dtype), dropout_p=dropout)
+    return out.transpose(1, 2).reshape(shape)

@@ -1,0 +1,44 @@
+"""Patch embedding of surface and upper-air fields.
+
+# B batch, V variable, P pressure level, Y latitude, X longitude (cyclic), C channel
+# L = P * Y * X tokens, counted after patching
+"""
+
+import torch
+from torch import nn
+
+from ..padding import pad_grid, round_up
+
+
+class PanguEmbedding(nn.Module):
+    """Cut a field into patches that do not overlap and map each to C channels.
+
+    Source: Bi et al. 2023 (Pangu-Weather), Methods, patch embedding.
+
+    Args:
+        img_size: cells (Y, X) of a surface field or (P, Y, X) of an upper-air field.
+        patch_size: cells of a patch, as many axes as img_size.
+        variables: V.
+        embed_dim: C.
+
+    Input: (B, V, Y, X) or (B, V, P, Y, X). Output: (B, L, C), L in the order (P, Y, X).
+    """
+
+    def __init__(self, img_size, patch_size, variables: int, embed_dim: int):
+        super().__init__()
+        if len(img_size) != len(patch_size) or len(img_size) not in (2, 3):
+            raise ValueError(f"img_size {img_size} and patch_size {patch_size} must both have 2 or 3 axes")
+        self.img_size = (1, *img_size)[-3:]
+        patch = (1, *patch_size)[-3:]
+        self.padded_size = round_up(self.img_size, patch)
+        self.proj = nn.Conv3d(variables, embed_dim, kernel_size=patch, stride=patch)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        if x.ndim == 4:
+            x = x.unsqueeze(2)
+        if tuple(x.shape[2:]) != self.img_size:
+            raise ValueError(
+                f"the embedding was built for {self.img_size} cells (P, Y, X), got {tuple(x.shape[2:])}"
+            )
+        x = self.proj(pad_grid(x, self.padded_size, dim=2))
+        return x.flatten(2).transpose(1, 2)

@@ -1,0 +1,62 @@
+"""One transformer block of Pangu-Weather, split over tensor-parallel ranks.
+
+# B batch, L = P * Y * X tokens (pressure level, latitude, longitude), C channel
+"""
+
+import torch
+from torch import nn
+
+from ..attention.oneattention import OneAttention
+from ..attention.windows import WindowGrid, attend_in_windows
+from ..drop_path import DropPath
+from ..mlp.onemlp import OneMlp
+
+
+class PanguDistributedTransformer(nn.Module):
+    """PanguTransformer with heads and hidden channels split over the tensor-parallel ranks.
+
+    LayerNorms are on every rank: Column layers add up the gradients that reach them.
+
+    Args:
+        dim, input_resolution, num_heads, window_size, shift_size, mlp_ratio, drop, attn_drop, drop_path: see
+            PanguTransformer. num_heads counts the heads of all ranks.
+        config: Megatron's TransformerConfig.
+
+    Input and output: (B, L, C), the same on all tensor-parallel ranks.
+    """
+
+    def __init__(
+        self,
+        dim,
+        input_resolution,
+        num_heads,
+        window_size,
+        shift_size=(0, 0, 0),
+        mlp_ratio=4.0,
+        drop=0.0,
+        attn_drop=0.0,
+        drop_path=0.0,
+        *,
+        config,
+    ):
+        super().__init__()
+        self.grid = WindowGrid(input_resolution, window_size, shift_size)
+        self.norm1 = nn.LayerNorm(dim)
+        self.attn = OneAttention(
+            style="EarthDistributedAttention3D",
+            dim=dim,
+            grid=self.grid,
+            num_heads=num_heads,
+            attn_drop=attn_drop,
+            proj_drop=drop,
+            config=config,
+        )
+        self.drop_path = DropPath(drop_path)
+        self.norm2 = nn.LayerNorm(dim)
+        self.mlp = OneMlp(
+            style="PanguDistributedMlp", dim=dim, hidden_dim=int(dim * mlp_ratio), drop=drop, config=config
+        )
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = x + self.drop_path(attend_in_windows(self.attn, self.norm1(x), self.grid))
+        return x + self.drop_path(self.mlp(self.norm2(x)))

@@ -1,0 +1,62 @@
+"""One transformer block of Pangu-Weather.
+
+# B batch, L = P * Y * X tokens (pressure level, latitude, longitude), C channel
+"""
+
+import torch
+from torch import nn
+
+from ..attention.oneattention import OneAttention
+from ..attention.windows import WindowGrid, attend_in_windows
+from ..drop_path import DropPath
+from ..mlp.onemlp import OneMlp
+
+
+class PanguTransformer(nn.Module):
+    """Window attention and MLP, each with a residual, LayerNorm first.
+
+    Source: Bi et al. 2023 (Pangu-Weather), Methods, 3D Earth-specific transformer.
+
+    Args:
+        dim: channels C.
+        input_resolution: cells (P, Y, X) of the token grid.
+        num_heads: attention heads.
+        window_size: cells of a window (pressure, latitude, longitude).
+        shift_size: cells by which the windows are shifted; zeros for a block without shift.
+        mlp_ratio: hidden channels of the MLP over C.
+        drop, attn_drop: dropout rates of features and of attention weights.
+        drop_path: stochastic-depth rate of this block.
+
+    Input and output: (B, L, C).
+    """
+
+    def __init__(
+        self,
+        dim,
+        input_resolution,
+        num_heads,
+        window_size,
+        shift_size=(0, 0, 0),
+        mlp_ratio=4.0,
+        drop=0.0,
+        attn_drop=0.0,
+        drop_path=0.0,
+    ):
+        super().__init__()
+        self.grid = WindowGrid(input_resolution, window_size, shift_size)
+        self.norm1 = nn.LayerNorm(dim)
+        self.attn = OneAttention(
+            style="EarthAttention3D",
+            dim=dim,
+            grid=self.grid,
+            num_heads=num_heads,
+            attn_drop=attn_drop,
+            proj_drop=drop,
+        )
+        self.drop_path = DropPath(drop_path)
+        self.norm2 = nn.LayerNorm(dim)
+        self.mlp = OneMlp(style="PanguMlp", dim=dim, hidden_dim=int(dim * mlp_ratio), drop=drop)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = x + self.drop_path(attend_in_windows(self.attn, self.norm1(x), self.grid))
+        return x + self.drop_path(self.mlp(self.norm2(x)))

@@ -1,0 +1,115 @@
+"""Start all ranks of a training script on this machine with one command.
+
+    python -m onescience_check.runtime.launch --nproc-per-node 8 train.py --tensor-model-parallel-size 2 ...
+
+Several machines: use ``torchrun``; the scripts are the same.
+"""
+
+import argparse
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from .failure import LAUNCHER_PID
+
+_GRACE_SECONDS = 8.0  # for the other ranks to say why they stop
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the script once per rank; 0 if all ranks end well, else 1."""
+    parser = argparse.ArgumentParser(
+        prog="onescience_check.runtime.launch", description=__doc__.split("\n")[0]
+    )
+    parser.add_argument("--nproc-per-node", type=int, default=1, help="number of ranks")
+    parser.add_argument("script", help="training script")
+    parser.add_argument("script_args", nargs=argparse.REMAINDER, help="its flags")
+    options = parser.parse_args(argv)
+    if options.nproc_per_node < 1:
+        parser.error("--nproc-per-node must be 1 or more")
+    if not Path(options.script).is_file():
+        parser.error(f"no script {options.script}")
+    signal.signal(signal.SIGTERM, _interrupt)
+    ranks = _start(options)
+    try:
+        return _wait(ranks)
+    except KeyboardInterrupt:
+        print("interrupted; stopping all ranks", file=sys.stderr)
+        return 1
+    finally:
+        _stop(ranks)
+
+
+def _interrupt(number, frame) -> None:
+    raise KeyboardInterrupt
+
+
+def _start(options: argparse.Namespace) -> list[subprocess.Popen]:
+    size = options.nproc_per_node
+    world = {
+        "WORLD_SIZE": str(size),
+        "LOCAL_WORLD_SIZE": str(size),
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": str(_free_port()),
+        LAUNCHER_PID: str(os.getpid()),
+    }
+    # Megatron says once per rank which optional CUDA libraries are missing. The C++ warnings of a lost
+    # connection are pages long, and `failure` says it in a line.
+    quiet = "ignore:Transformer Engine and Apex are not installed,ignore:Apex is not installed"
+    threads = str(max(1, (os.cpu_count() or 1) // size))
+    defaults = {"OMP_NUM_THREADS": threads, "PYTHONWARNINGS": quiet, "TORCH_CPP_LOG_LEVEL": "ERROR"}
+    base = {**defaults, **os.environ, **world}
+    command = [sys.executable, options.script, *options.script_args]
+    return [
+        subprocess.Popen(command, env={**base, "RANK": str(rank), "LOCAL_RANK": str(rank)})
+        for rank in range(size)
+    ]
+
+
+def _wait(ranks: list[subprocess.Popen]) -> int:
+    while True:
+        codes = [process.poll() for process in ranks]
+        failed = [rank for rank, code in enumerate(codes) if code not in (None, 0)]
+        if failed:
+            break
+        if None not in codes:
+            return 0
+        time.sleep(0.1)
+    code = codes[failed[0]]
+    if code < 0:
+        name = signal.Signals(-code).name
+        print(
+            f"rank {failed[0]} (process {ranks[failed[0]].pid}) was killed by {name}; stopping",
+            file=sys.stderr,
+        )
+    deadline = time.monotonic() + (0 if code < 0 else _GRACE_SECONDS)
+    while time.monotonic() < deadline and None in (process.poll() for process in ranks):
+        time.sleep(0.1)
+    return 1
+
+
+def _stop(ranks: list[subprocess.Popen]) -> None:
+    for process in ranks:
+        if process.poll() is None:
+            process.terminate()
+    deadline = time.monotonic() + 3
+    for process in ranks:
+        try:
+            process.wait(max(0.0, deadline - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,166 @@
+"""AdamW with float32 master weights, data-parallel gradient mean, and clipping by the norm of the whole
+model.
+"""
+
+import torch
+import torch.distributed as dist
+from torch import nn
+
+from ..flags import get_args
+
+
+class MasterWeightAdamW:
+    """The optimizer of one rank's parameters.
+
+    bfloat16 weights get float32 master copies, and their gradients are summed over micro-batches in float32:
+    bfloat16 has 8 bits of mantissa, so an update below 1/256 of a weight would be lost. float32 weights are
+    updated in place. Biases and other 1-D parameters are not decayed, as in Megatron.
+
+    Args:
+        parameters: by name; the names key the state in checkpoints.
+    """
+
+    def __init__(self, parameters: dict[str, nn.Parameter]) -> None:
+        args = get_args()
+        self.clip_grad = args.clip_grad
+        self.parameters = {name: param for name, param in parameters.items() if param.requires_grad}
+        self.masters: dict[str, nn.Parameter] = {}
+        for name, param in self.parameters.items():
+            if param.dtype == torch.float32:
+                self.masters[name] = param
+            else:
+                self.masters[name] = nn.Parameter(param.detach().float().clone())
+                param.register_post_accumulate_grad_hook(_move_gradient_to(self.masters[name]))
+        decayed = [master for master in self.masters.values() if master.ndim > 1]
+        plain = [master for master in self.masters.values() if master.ndim <= 1]
+        self.adam = torch.optim.AdamW(
+            [{"params": decayed}, {"params": plain, "wd_mult": 0.0}],
+            lr=args.lr,
+            betas=(args.adam_beta1, args.adam_beta2),
+            eps=args.adam_eps,
+        )
+
+    @property
+    def param_groups(self) -> list[dict]:
+        """What a learning-rate schedule writes to."""
+        return self.adam.param_groups
+
+    def step(self) -> float:
+        """Average the gradients over replicas, clip them, update the weights, forget the gradients.
+
+        Returns:
+            The norm of the gradient of the whole model before clipping. Nothing is updated if it is not
+            finite.
+        """
+        self._average_over_replicas()
+        norm = self.gradient_norm()
+        if norm == norm and norm != float("inf"):
+            if self.clip_grad and norm > self.clip_grad:
+                for master in self.masters.values():
+                    if master.grad is not None:
+                        master.grad.mul_(self.clip_grad / (norm + 1e-6))
+            self.adam.step()
+            self.copy_to_weights()
+        self.zero_grad()
+        return norm
+
+    def zero_grad(self) -> None:
+        """Forget the gradients."""
+        for name, param in self.parameters.items():
+            param.grad = None
+            self.masters[name].grad = None
+
+    @torch.no_grad()
+    def gradient_norm(self) -> float:
+        """2-norm of the gradient over all tensor- and pipeline-parallel ranks.
+
+        A parameter that every tensor-parallel rank holds in full counts once.
+        """
+        from megatron.core import parallel_state
+
+        counts_all = parallel_state.get_tensor_model_parallel_rank() == 0
+        device = next(iter(self.masters.values())).device
+        total = torch.zeros((), dtype=torch.float64, device=device)
+        for name, param in self.parameters.items():
+            gradient = self.masters[name].grad
+            if gradient is not None and (counts_all or getattr(param, "tensor_model_parallel", False)):
+                total += gradient.square().sum(dtype=torch.float64)
+        dist.all_reduce(total, group=parallel_state.get_model_parallel_group())
+        return total.sqrt().item()
+
+    def _average_over_replicas(self) -> None:
+        from megatron.core import parallel_state
+
+        replicas = parallel_state.get_data_parallel_world_size()
+        if replicas == 1:
+            return
+        group = parallel_state.get_data_parallel_group()
+        gradients = [master.grad for master in self.masters.values() if master.grad is not None]
+        for request in [dist.all_reduce(gradient, group=group, async_op=True) for gradient in gradients]:
+            request.wait()
+        for gradient in gradients:
+            gradient.div_(replicas)
+
+    @torch.no_grad()
+    def copy_to_weights(self) -> None:
+        """Round the master copies to the weights that the model computes with."""
+        for name, param in self.parameters.items():
+            if self.masters[name] is not param:
+                param.copy_(self.masters[name])
+
+    @torch.no_grad()
+    def copy_from_weights(self) -> None:
+        """Start the master copies from the weights, after these were loaded."""
+        for name, param in self.parameters.items():
+            if self.masters[name] is not param:
+                self.masters[name].copy_(param)
+
+    def state_dict(self) -> dict[str, dict[str, torch.Tensor]]:
+        """State by parameter name: the moments, the step count, and the master copy where there is one."""
+        state = {}
+        for name, master in self.masters.items():
+            state[name] = dict(self.adam.state.get(master, {}))
+            if master is not self.parameters[name]:
+                state[name]["master"] = master.detach()
+        return state
+
+    @torch.no_grad()
+    def load_state_dict(self, state: dict[str, dict[str, torch.Tensor]]) -> None:
+        """Take up what `state_dict` gave, for the same parameters."""
+        for name, master in self.masters.items():
+            entries = dict(state[name])
+            saved_master = entries.pop("master", None)
+            if master is not self.parameters[name]:
+                master.copy_(self.parameters[name] if saved_master is None else saved_master)
+            self.adam.state[master] = {
+                key: value if key == "step" else value.to(master.device).clone()
+                for key, value in entries.items()
+            }
+
+
+def _move_gradient_to(master: nn.Parameter):
+    def move(param: nn.Parameter) -> None:
+        master.grad = param.grad.float() if master.grad is None else master.grad.add_(param.grad)
+        param.grad = None
+
+    return move
+
+
+def build_schedule(optimizer: MasterWeightAdamW):
+    """Megatron's learning-rate schedule: linear warm-up, then the decay of the flags."""
+    from megatron.core.optimizer_param_scheduler import OptimizerParamScheduler
+
+    args = get_args()
+    return OptimizerParamScheduler(
+        optimizer,
+        init_lr=0.0,
+        max_lr=args.lr,
+        min_lr=args.min_lr,
+        lr_warmup_steps=args.lr_warmup_iters,
+        lr_decay_steps=args.lr_decay_iters or args.train_iters,
+        lr_decay_style=args.lr_decay_style,
+        start_wd=args.weight_decay,
+        end_wd=args.weight_decay,
+        wd_incr_steps=0,
+        wd_incr_style="constant",
+    )

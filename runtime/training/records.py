@@ -1,0 +1,147 @@
+"""The record of a run: progress on the terminal, loss.csv, TensorBoard, loss.png."""
+
+import csv
+import math
+import os
+import sys
+from pathlib import Path
+
+from tqdm import tqdm
+
+from ..errors import UserError
+
+_FIRST = ["iteration", "consumed_samples"]
+_LAST = ["learning_rate", "grad_norm", "seconds"]
+_VALIDATION = "validation "
+
+
+class Records:
+    """Written by one rank only.
+
+    Numbers in loss.csv are the shortest that read back exactly. When a run resumes at an iteration, rows
+    after it, from the part of the earlier run that is done again, are dropped.
+
+    Args:
+        log_dir: folder for loss.csv and loss.png, None for neither.
+        tensorboard_dir: folder for events, None for none.
+        start: iterations done before.
+        total: iterations of the whole run.
+        resuming: rows of an earlier run are this run's own.
+        log_interval: iterations per line, where there is no terminal for a progress bar.
+    """
+
+    def __init__(
+        self,
+        log_dir: str | None,
+        tensorboard_dir: str | None,
+        start: int,
+        total: int,
+        resuming: bool,
+        log_interval: int,
+    ) -> None:
+        self.csv_path = self.plot_path = self.events = None
+        self.log_interval = log_interval
+        if log_dir is not None:
+            try:
+                Path(log_dir).mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise UserError(f"--log-dir {log_dir}: {error.strerror}") from error
+            self.csv_path, self.plot_path = Path(log_dir, "loss.csv"), Path(log_dir, "loss.png")
+            self._keep_rows_until(start, resuming)
+        if tensorboard_dir is not None:
+            try:
+                from torch.utils.tensorboard import SummaryWriter
+            except ImportError:
+                raise UserError(
+                    "--tensorboard-dir needs the package tensorboard: pip install tensorboard"
+                ) from None
+            self.events = SummaryWriter(tensorboard_dir, purge_step=start + 1)
+        self.bar = tqdm(total=total, initial=start, unit="step", disable=not sys.stderr.isatty())
+
+    def add(self, row: dict[str, float]) -> None:
+        """Record one iteration; ``row`` has iteration, consumed_samples, losses, learning_rate, grad_norm,
+        seconds.
+        """
+        iteration = row["iteration"]
+        losses = {name: value for name, value in row.items() if name not in _FIRST + _LAST}
+        if self.csv_path is not None:
+            self._append(row, losses)
+        if self.events is not None:
+            for name in [*losses, *_LAST]:
+                self.events.add_scalar(name, row[name], iteration)
+        self.bar.set_postfix_str(", ".join(f"{name} {value:.4g}" for name, value in losses.items()))
+        self.bar.update()
+        if self.bar.disable and iteration % self.log_interval == 0:
+            shown = ", ".join(f"{name} {row[name]:.4g}" for name in [*losses, *_LAST])
+            print(f"iteration {iteration}/{self.bar.total}: {shown}", flush=True)
+
+    def plot(self) -> None:
+        """Draw loss.png from loss.csv."""
+        if self.plot_path is None or not self.csv_path.exists():
+            return
+        from matplotlib.figure import Figure
+
+        rows = _read(self.csv_path)
+        figure = Figure(figsize=(7, 4), layout="constrained")
+        axes = figure.subplots()
+        losses = [name for name in rows[0] if name not in _FIRST + _LAST] if rows else []
+        for name in losses:
+            points = [(int(row["iteration"]), float(row[name])) for row in rows if row[name]]
+            if points:
+                axes.plot(*zip(*points, strict=True), label=name, marker="." if len(points) < 50 else None)
+        if losses and all(float(row[name]) > 0 for row in rows for name in losses if row[name]):
+            axes.set_yscale("log")
+        axes.set(xlabel="iteration", ylabel="loss")
+        axes.grid(alpha=0.3)
+        if losses:
+            axes.legend()
+        figure.savefig(self.plot_path, dpi=120)
+
+    def close(self) -> None:
+        """Finish the progress bar, the events and the plot."""
+        self.bar.close()
+        if self.events is not None:
+            self.events.close()
+        self.plot()
+
+    def _append(self, row: dict[str, float], losses: dict[str, float]) -> None:
+        trained = [name for name in losses if not name.startswith(_VALIDATION)]
+        columns = [*_FIRST, *trained, *(_VALIDATION + name for name in trained), *_LAST]
+        fresh = not self.csv_path.exists()
+        with open(self.csv_path, "a", newline="", encoding="utf-8") as file:
+            writer = csv.DictWriter(file, columns, extrasaction="ignore")
+            if fresh:
+                writer.writeheader()
+            writer.writerow({name: value for name, value in row.items() if not _is_nan(value)})
+
+    def _keep_rows_until(self, iteration: int, resuming: bool) -> None:
+        if not self.csv_path.exists():
+            return
+        if not resuming:
+            raise UserError(
+                f"{self.csv_path} exists and is left alone: choose another --log-dir, or --load the run"
+            )
+        # A line cut short by a kill has no full set of columns.
+        rows = [
+            row
+            for row in _read(self.csv_path)
+            if None not in row.values() and int(row["iteration"]) <= iteration
+        ]
+        draft = self.csv_path.with_suffix(".draft")
+        with open(draft, "w", newline="", encoding="utf-8") as file:
+            if rows:
+                writer = csv.DictWriter(file, list(rows[0]))
+                writer.writeheader()
+                writer.writerows(rows)
+        os.replace(draft, self.csv_path)
+        if not rows:
+            self.csv_path.unlink()
+
+
+def _read(path: Path) -> list[dict[str, str]]:
+    with open(path, newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def _is_nan(value: float) -> bool:
+    return isinstance(value, float) and math.isnan(value)

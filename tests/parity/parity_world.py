@@ -1,0 +1,196 @@
+"""All layouts of a world of this size against the results of the plain model.
+
+Run by test_parity through the launcher: parity_world.py FOLDER TPxPP ... Prints one line per layout and
+claim, "passed" or "failed", with the largest error; a claim holds if it holds on every rank.
+"""
+
+import resource
+import sys
+from functools import partial
+from pathlib import Path
+
+import torch
+import torch.distributed as dist
+from onescience_check.reference_models.models.pangu import pangu_loss
+from onescience_check.reference_models.models.pangu.grids import token_grids
+from onescience_check.reference_models.models.pangu_distributed_4stage import (
+    Pangu_stage0,
+    Pangu_stage1,
+    Pangu_stage2,
+    Pangu_stage3,
+)
+from onescience_check.runtime import process_groups
+from onescience_check.runtime.checkpoint import resume, sharding
+from onescience_check.runtime.core import mpu
+from onescience_check.runtime.failure import stop_world_on_error
+from onescience_check.runtime.pipeline.build import build_chunks, named_stages
+from onescience_check.runtime.pipeline.schedule import run_schedule
+from onescience_check.runtime.pipelinetensorshapeconfig import PipelineTensorShapeConfig
+from onescience_check.runtime.training import get_args
+from onescience_check.runtime.training.arguments import core_transformer_config_from_args, parse_args
+from onescience_check.runtime.training.losses import world_losses
+from onescience_check.runtime.training.optimizer import MasterWeightAdamW
+
+from tests.parity import case
+
+
+def model_provider(pre_process=False, post_process=True, **drops):
+    """The stage of this pipeline rank."""
+    args = get_args()
+    stages = {0: Pangu_stage0, 1: Pangu_stage1, 2: Pangu_stage2, 3: Pangu_stage3}
+    arguments = case.SMALL | {"drop_path": 0.0} | drops
+    stage = stages[mpu.get_pipeline_model_parallel_rank()]
+    model = stage(**arguments, config=core_transformer_config_from_args(args))
+    fine, coarse = (
+        torch.Size(grid).numel() for grid in token_grids(case.SMALL["img_size"], case.SMALL["patch_size"])
+    )
+    sent = [[1, coarse, 2 * case.SMALL["embed_dim"]], [1, fine, case.SMALL["embed_dim"]]]
+    args.pipeline_tensor_shape_config = PipelineTensorShapeConfig(num_stages=4, stage_shapes=[sent] * 3)
+    return model
+
+
+def run_step(chunks, batches) -> tuple[list[torch.Tensor], list[dict]]:
+    """Forward and backward of all micro-batches. Outputs on the last stage, and what was reported."""
+    outputs = []
+
+    def forward_step_func(data_iterator, model):
+        x, y = next(data_iterator)
+
+        def loss_func(output):
+            outputs.append(output.detach().clone())
+            loss = pangu_loss(output, y)
+            return loss, torch.tensor(1), {"lm loss": torch.stack([loss.detach(), torch.ones(())])}
+
+        return model(x), loss_func
+
+    reports = run_schedule(forward_step_func, [iter(batches)], chunks, len(batches))
+    return outputs, reports
+
+
+def relative_error(actual: torch.Tensor, expected: torch.Tensor, scale: float | None = None) -> float:
+    """Largest difference, as a share of the largest expected value or of `scale`."""
+    return (actual - expected).abs().max().item() / (scale or expected.abs().max().item())
+
+
+def one_pass(chunks, plain) -> dict[str, tuple[float, str]]:
+    """Largest error of outputs, input gradient and weight gradients, each with the name of the tensor."""
+    batches = case.batches(case.MICRO_BATCHES, seed=2)
+    for x, _ in batches:
+        x.requires_grad_()
+    outputs, _ = run_step(chunks, batches)
+    errors = {"outputs": (0.0, "-"), "input gradient": (0.0, "-"), "weight gradients": (0.0, "-")}
+    if mpu.is_pipeline_last_stage():
+        pairs = zip(outputs, plain["outputs"], strict=True)
+        errors["outputs"] = max((relative_error(*pair), f"micro-batch {i}") for i, pair in enumerate(pairs))
+    if mpu.is_pipeline_first_stage():
+        pairs = zip([x.grad for x, _ in batches], plain["input_gradients"], strict=True)
+        errors["input gradient"] = max(
+            (relative_error(*pair), f"micro-batch {i}") for i, pair in enumerate(pairs)
+        )
+    rank, size = mpu.get_tensor_model_parallel_rank(), mpu.get_tensor_model_parallel_world_size()
+    found = []
+    for _, stage in named_stages(chunks):
+        cuts = sharding.cuts_of(stage)
+        for name, parameter in stage.named_parameters():
+            expected = sharding.shard(plain["gradients"][name], cuts.get(name), rank, size, name)
+            # The bias of k adds one number to all scores of a query, which softmax ignores: its gradient is
+            # rounding alone, to be measured at the terms that cancel, which the weight of the same layer
+            # shows.
+            scale = plain["gradients"][name.replace("k_proj.bias", "k_proj.weight")].abs().max().item()
+            found.append((relative_error(parameter.grad, expected, scale), name))
+    errors["weight gradients"] = max(found)
+    return errors
+
+
+def loss_curve(chunks, plain) -> tuple[float, str]:
+    """Largest relative error of the loss over the steps."""
+    optimizer = MasterWeightAdamW(
+        {n: p for _, stage in named_stages(chunks) for n, p in stage.named_parameters()}
+    )
+    for group in optimizer.param_groups:
+        group["weight_decay"] = get_args().weight_decay * group.get("wd_mult", 1.0)
+    optimizer.zero_grad()
+    losses = []
+    for step in range(case.STEPS):
+        _, reports = run_step(chunks, case.batches(case.STEP_MICRO_BATCHES, seed=100 + step % 3))
+        losses.append(world_losses(reports)["lm loss"])
+        optimizer.step()
+    pairs = zip(losses, plain["losses"], strict=True)
+    return max(
+        (abs(loss / expected - 1), f"step {i}: {loss:.7f}, plain {expected:.7f}")
+        for i, (loss, expected) in enumerate(pairs)
+    )
+
+
+def disagreement_under_dropout() -> tuple[float, str]:
+    """Largest difference between tensor-parallel ranks with dropout and drop-path on: outputs, and whole
+    parameters.
+    """
+    chunks = build_chunks(partial(model_provider, **case.DROPS))
+    process_groups.seed_random_streams(get_args().seed + 100 * mpu.get_pipeline_model_parallel_rank())
+    outputs, _ = run_step(chunks, case.batches(1, seed=2) * case.MICRO_BATCHES)
+    watched = {f"output {index}": output for index, output in enumerate(outputs)}
+    for _, stage in named_stages(chunks):
+        cuts = sharding.cuts_of(stage)
+        watched |= {n: p.grad for n, p in stage.named_parameters() if n not in cuts and p.grad is not None}
+    worst = (0.0, "-")
+    for name, value in watched.items():
+        first = value.clone()
+        dist.broadcast(
+            first, src=mpu.get_tensor_model_parallel_src_rank(), group=mpu.get_tensor_model_parallel_group()
+        )
+        worst = max(worst, ((value - first).abs().max().item(), name))
+    if outputs and torch.equal(outputs[0], outputs[1]):
+        worst = (1.0, "nothing is dropped: the same input gives the same output twice")
+    return worst
+
+
+def check_layout(folder: Path, tensor: int, pipeline: int) -> None:
+    """Print the verdicts of one layout."""
+    process_groups.initialize_process_groups(tensor, pipeline, device="cpu", timeout_minutes=2)
+    argv = ["--tensor-model-parallel-size", str(tensor), "--pipeline-model-parallel-size", str(pipeline)]
+    parse_args(argv=[*argv, "--lr", str(case.LEARNING_RATE), "--clip-grad", str(case.CLIP)])
+    plain = torch.load(folder / "plain.pt", weights_only=True)
+    chunks = build_chunks(model_provider)
+    resume.load_plain(folder / "weights.pt", chunks)
+    results = one_pass(chunks, plain)
+    results["loss over 20 steps"] = loss_curve(chunks, plain)
+    if tensor > 1:
+        results["ranks agree under dropout"] = disagreement_under_dropout()
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    results["memory"] = (peak, "MiB at the peak")
+    limits = {
+        "outputs": case.OUTPUT_TOLERANCE,
+        "input gradient": case.GRADIENT_TOLERANCE,
+        "weight gradients": case.GRADIENT_TOLERANCE,
+        "loss over 20 steps": case.LOSS_TOLERANCE,
+        "ranks agree under dropout": 0.0,
+        "memory": 1.5e9 / 2**20,
+    }
+    everywhere = [None] * dist.get_world_size()
+    dist.all_gather_object(everywhere, results)
+    for claim in results:
+        limit = limits[claim]
+        worst, where = max(part[claim] for part in everywhere)
+        verdict = "passed" if all(part[claim][0] <= limit for part in everywhere) else "failed"
+        if dist.get_rank() == 0:
+            print(f"{verdict} {tensor}x{pipeline} {claim}: {worst:.3g} of {limit:.3g} ({where})", flush=True)
+    mpu.destroy_model_parallel()
+
+
+def main(folder: Path, layouts: list[str]) -> None:
+    """Check the layouts one after the other in one world."""
+    with stop_world_on_error() as guard:
+        for layout in layouts:
+            tensor, pipeline = map(int, layout.split("x"))
+            if guard.watch is None:
+                process_groups.initialize_process_groups(tensor, pipeline, device="cpu", timeout_minutes=2)
+                guard.start_watch(dist.get_rank(), dist.get_world_size())
+                mpu.destroy_model_parallel()
+            check_layout(folder, tensor, pipeline)
+        dist.barrier()
+    process_groups.destroy_process_groups()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2:])

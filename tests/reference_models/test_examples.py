@@ -1,0 +1,87 @@
+"""The example scripts run as their READMEs say, and plain weights start the distributed training."""
+
+import csv
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from onescience_check.runtime.era5_generator import generate
+
+EXAMPLES = Path(__file__).parents[2] / "reference_models" / "examples" / "earth"
+DISTRIBUTED = EXAMPLES / "pangu_weather_distributed_4stage"
+
+
+def run(folder, *words):
+    return subprocess.run(
+        [sys.executable, *map(str, words)],
+        cwd=folder,
+        env=os.environ | {"OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+
+
+def run_distributed(folder, *flags):
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    launch = ["-m", "torch.distributed.run", "--nproc-per-node", "1", "--master-port", port]
+    return run(folder, *launch, DISTRIBUTED / "train.py", "--device", "cpu", *flags)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("examples")
+    generate(folder / "data" / "era5", [2000, 2001], (48, 96), times=6, seed=0)
+    return folder
+
+
+def test_the_plain_training_starts_the_distributed_one(folder):
+    plain = run(
+        folder,
+        EXAMPLES / "pangu_weather" / "train.py",
+        "--device",
+        "cpu",
+        "--train-iters",
+        3,
+        "--save",
+        "plain.pt",
+    )
+    assert plain.returncode == 0, plain.stderr
+    assert (folder / "plain.pt").is_file()
+    again = run(folder, EXAMPLES / "pangu_weather" / "train.py", "--save", "plain.pt")
+    assert again.returncode == 1 and "plain.pt exists and is left alone" in again.stderr
+
+    flags = [
+        "--global-batch-size",
+        2,
+        "--train-iters",
+        4,
+        "--log-dir",
+        "log",
+        "--pretrained-checkpoint",
+        "plain.pt",
+    ]
+    distributed = run_distributed(folder, *flags)
+    assert distributed.returncode == 0, distributed.stderr
+    with open(folder / "log" / "loss.csv", encoding="utf-8") as file:
+        losses = [float(row["lm loss"]) for row in csv.DictReader(file)]
+    assert len(losses) == 4 and losses[-1] < losses[0]
+
+
+def test_mistakes_in_the_configuration_stop_the_run_with_their_name(folder):
+    text = (DISTRIBUTED / "conf" / "config.yaml").read_text(encoding="utf-8")
+    (folder / "heads.yaml").write_text(text.replace("[2, 4, 4, 2]", "[3, 4, 4, 3]"), encoding="utf-8")
+    result = run_distributed(folder, "--config", "heads.yaml", "--train-iters", 1)
+    assert result.returncode != 0
+    assert "heads.yaml: dim (32) must be a multiple of num_heads (3)" in result.stderr
+    (folder / "grid.yaml").write_text(text.replace("[48, 96]", "[48, 100]"), encoding="utf-8")
+    result = run_distributed(folder, "--config", "grid.yaml", "--train-iters", 1)
+    assert result.returncode != 0
+    assert "img_size is [48, 100], but the fields in data/era5 have [48, 96]" in result.stderr
