@@ -15,7 +15,9 @@ Function = ast.FunctionDef | ast.Lambda
 class Scope:
     """One function of a script (None: the module level), inside the scopes around it."""
 
-    def __init__(self, module: ModuleFacts, function: ast.FunctionDef | None = None, outer: Scope | None = None) -> None:
+    def __init__(
+        self, module: ModuleFacts, function: ast.FunctionDef | None = None, outer: Scope | None = None
+    ) -> None:
         self.module, self.function, self.outer = module, function, outer
 
     @property
@@ -41,7 +43,11 @@ class Scope:
     @cached_property
     def functions(self) -> dict[str, Scope]:
         """Functions defined directly in this scope."""
-        return {node.name: Scope(self.module, node, self) for node in self.nodes if isinstance(node, ast.FunctionDef)}
+        return {
+            node.name: Scope(self.module, node, self)
+            for node in self.nodes
+            if isinstance(node, ast.FunctionDef)
+        }
 
     @cached_property
     def parameters(self) -> list[str]:
@@ -121,12 +127,20 @@ def _unpacked(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast
     if not isinstance(target, ast.Tuple | ast.List):
         yield target, value
         return
-    items = value.elts if isinstance(value, ast.Tuple | ast.List) and len(value.elts) == len(target.elts) else None
+    items = (
+        value.elts
+        if isinstance(value, ast.Tuple | ast.List) and len(value.elts) == len(target.elts)
+        else None
+    )
     starred = any(isinstance(part, ast.Starred) for part in target.elts)
     for index, part in enumerate(target.elts):
         inner = part.value if isinstance(part, ast.Starred) else part
         is_known = not starred and not isinstance(value, Opaque)
-        given = items[index] if items is not None else Opaque(getattr(value, "source", value), index if is_known else None)
+        given = (
+            items[index]
+            if items is not None
+            else Opaque(getattr(value, "source", value), index if is_known else None)
+        )
         yield from _unpacked(inner, given)
 
 

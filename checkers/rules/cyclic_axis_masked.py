@@ -74,8 +74,16 @@ class CyclicAxisMasked(Rule):
 
     def _check_function(self, module: ModuleFacts, function: ast.FunctionDef) -> Iterator[Finding]:
         cut = _cut_axes(function)
-        loops = [node for node in ast.walk(function) if isinstance(node, ast.For) and isinstance(node.target, ast.Name)]
-        cutting = {loop.target.id: loop for loop in loops if isinstance(loop.iter, ast.Name) and loop.iter.id in cut and isinstance(loop.target, ast.Name)}
+        loops = [
+            node
+            for node in ast.walk(function)
+            if isinstance(node, ast.For) and isinstance(node.target, ast.Name)
+        ]
+        cutting = {
+            loop.target.id: loop
+            for loop in loops
+            if isinstance(loop.iter, ast.Name) and loop.iter.id in cut and isinstance(loop.target, ast.Name)
+        }
         for node in ast.walk(function):
             if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Subscript):
                 continue
@@ -85,15 +93,25 @@ class CyclicAxisMasked(Rule):
             for index in indices if is_mask else ():
                 loop = cutting.get(index.id) if isinstance(index, ast.Name) else None
                 if loop is not None and _LONGITUDE.search(ast.unparse(loop.iter)):
-                    yield self.finding(place_of(module, node), object=function.name, axis=ast.unparse(loop.iter))
+                    yield self.finding(
+                        place_of(module, node), object=function.name, axis=ast.unparse(loop.iter)
+                    )
 
 
 def _cut_axes(function: ast.FunctionDef) -> set[str]:
     """Names bound to three slices that cut an axis before its end, at the window and at the shift."""
     found: set[str] = set()
     for node in ast.walk(function):
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Tuple | ast.List) and len(node.value.elts) == 3:
-            calls = [item for item in node.value.elts if isinstance(item, ast.Call) and ast.unparse(item.func) == "slice"]
+        if (
+            isinstance(node, ast.Assign)
+            and isinstance(node.value, ast.Tuple | ast.List)
+            and len(node.value.elts) == 3
+        ):
+            calls = [
+                item
+                for item in node.value.elts
+                if isinstance(item, ast.Call) and ast.unparse(item.func) == "slice"
+            ]
             if len(calls) == 3:
                 found |= {target.id for target in node.targets if isinstance(target, ast.Name)}
     return found

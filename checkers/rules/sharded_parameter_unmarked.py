@@ -21,7 +21,7 @@ _MARKS = re.compile(
     r"|sharded_state_dict|weight_loader|set_weight_attrs|load_weights|requires_grad\s*=\s*False|model_parallel\s*=\s*True"
 )
 _DIVIDES = re.compile(r"//|divide\(|per_rank|per_partition|_local\b|local_")
-_FAMILY = ("megatron", "onescience", "mindspeed", "nemo", "apex")
+_FAMILY = ("megatron", "onescience", "mindspeed", "nemo")
 
 
 class ShardedParameterUnmarked(Rule):
@@ -29,16 +29,18 @@ class ShardedParameterUnmarked(Rule):
 
     code, symbol = "W7606", "sharded-parameter-unmarked"
     message = "`%(made)s` holds one rank's share, and nothing marks it as tensor-parallel"
-    advice = "Call `set_tensor_model_parallel_attributes(tensor=parameter, is_parallel=True, dim=0, stride=1)` on it."
+    advice = (
+        "Call `set_tensor_model_parallel_attributes(parameter, is_parallel=True, dim=0, stride=1)` on it."
+    )
     why = (
-        "The gradient norm counts an unmarked parameter on tensor-parallel rank 0 alone, as a replica; and a checkpoint "
+        "The gradient norm counts an unmarked parameter on tensor-parallel rank 0 alone, as a replica; a checkpoint "
         "saves one rank's share as if it were the whole."
     )
     symptom = Symptom.WRONG_NUMBERS
     runtime = "Nothing fails; the gradient norm leaves out the other shards, and clipping is too weak."
     limits = (
-        "Only for sizes that the class itself divides by the TP size, in files that import Megatron or a relative. Silent "
-        "where the class marks any parameter, or describes its shards in sharded_state_dict."
+        "Only for sizes that the class itself divides by the TP size, in files that import Megatron or a relative. "
+        "Silent where the class marks any parameter, or describes its shards in sharded_state_dict."
     )
     guide = "beyond the guide"
 
@@ -84,7 +86,9 @@ class ShardedParameterUnmarked(Rule):
             classes = [entry for entry in analysis.project.mro(owner) if isinstance(entry, ClassFacts)]
             if any(_MARKS.search(_text(cls)) for cls in classes):
                 continue
-            yield self.finding(site_place(event.site), object=owner_name(event), made=ast.unparse(event.site.node))
+            yield self.finding(
+                site_place(event.site), object=owner_name(event), made=ast.unparse(event.site.node)
+            )
 
 
 def _is_megatron(cls: ClassFacts) -> bool:
