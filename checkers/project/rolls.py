@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from ..facts.module import ModuleFacts
 from .project import dotted_name
+from .scopes import lines_with, nodes_near
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,27 +31,20 @@ class Roll:
 
 def rolls_of(module: ModuleFacts) -> Iterator[tuple[ast.FunctionDef, list[Roll]]]:
     """The rolls of every function that has some, in source order."""
-    if ".roll(" not in module.text:
+    lines = lines_with(module.text, "roll(")
+    if len(lines) < 2:
         return
-    functions = [node for node in ast.walk(module.tree) if isinstance(node, ast.FunctionDef)]
-    for function in functions:
-        inner = {
-            id(node)
-            for other in functions
-            if other is not function
-            for node in ast.walk(other)
-            if _is_inside(other, function)
-        }
-        found = [
-            _read(node) for node in ast.walk(function) if isinstance(node, ast.Call) and id(node) not in inner
-        ]
-        rolls = sorted((roll for roll in found if roll is not None), key=lambda roll: roll.node.lineno)
-        if rolls:
-            yield function, rolls
-
-
-def _is_inside(inner: ast.FunctionDef, outer: ast.FunctionDef) -> bool:
-    return outer.lineno < inner.lineno and (inner.end_lineno or 0) <= (outer.end_lineno or 0)
+    found: dict[ast.FunctionDef, list[Roll]] = {}
+    functions: list[ast.FunctionDef] = []
+    for node in nodes_near(module.tree, lines):
+        if isinstance(node, ast.FunctionDef):
+            functions.append(node)
+        elif isinstance(node, ast.Call) and (roll := _read(node)) is not None:
+            around = [f for f in functions if f.lineno <= node.lineno <= (f.end_lineno or 0)]
+            if around:
+                found.setdefault(around[-1], []).append(roll)
+    for function, rolls in found.items():
+        yield function, sorted(rolls, key=lambda roll: roll.node.lineno)
 
 
 def _read(node: ast.Call) -> Roll | None:

@@ -106,6 +106,22 @@ def own_nodes(node: ast.AST) -> Iterator[ast.AST]:
         yield from own_nodes(child)
 
 
+def nodes_near(node: ast.AST, lines: set[int]) -> Iterator[ast.AST]:
+    """What stands on, or around, some lines: walks into nothing else, which is what makes it cheap."""
+    for child in ast.iter_child_nodes(node):
+        first, last = getattr(child, "lineno", None), getattr(child, "end_lineno", None)
+        if first is None or any(first <= line <= (last or first) for line in lines):
+            yield child
+            yield from nodes_near(child, lines)
+
+
+def lines_with(text: str, word: str) -> set[int]:
+    """Numbers of the lines that hold a word."""
+    return (
+        {number for number, line in enumerate(text.split("\n"), 1) if word in line} if word in text else set()
+    )
+
+
 def assignments(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
     """Targets and what they are given, tuples taken apart where both sides show their items."""
     if isinstance(node, ast.Assign):

@@ -157,7 +157,8 @@ class TrainingScript:
         if self.stage_map is not None:
             classes = [cls for cls in self.stage_map.entries.values() if cls is not None]
         else:
-            refs = [self.project.resolve(self.module, name) for name in self.module.bindings]
+            known = {stage.cls.name for stage in stages}
+            refs = [self.project.resolve(self.module, name) for name in self.module.bindings if name in known]
             classes = [ref for ref in refs if isinstance(ref, ClassFacts)]
         found = [stage.family for stage in map(stages.of, classes) if stage is not None]
         return found[0] if found and all(family is found[0] for family in found) else None

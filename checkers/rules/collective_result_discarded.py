@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from ..facts.module import ClassFacts, ModuleFacts
 from ..finding import Finding
 from ..project.project import External, FunctionRef, dotted_name
+from ..project.scopes import nodes_near
 from ..rule import Rule, Symptom
 from ..tpstate.verdicts import place_of
 
@@ -63,10 +64,12 @@ class CollectiveResultDiscarded(Rule):
 
     def check(self, analysis: Analysis) -> Iterator[Finding]:
         for module in analysis.project.modules:
+            if "_region(" not in module.text and "tensor_model_parallel_all_" not in module.text:
+                continue
             lines = {
                 module.text.count("\n", 0, match.end()) + 1 for match in _STATEMENT.finditer(module.text)
             }
-            for node in ast.walk(module.tree) if lines else ():
+            for node in nodes_near(module.tree, lines) if lines else ():
                 if (
                     isinstance(node, ast.Expr)
                     and node.lineno in lines

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..facts.module import ModuleFacts
 from ..finding import Finding
+from ..project.scopes import lines_with, nodes_near
 from ..rule import Rule, Symptom
 from ..tpstate.verdicts import place_of
 
@@ -67,10 +68,13 @@ class CyclicAxisMasked(Rule):
 
     def check(self, analysis: Analysis) -> Iterator[Finding]:
         for module in analysis.project.modules:
-            if "slice(" in module.text and "lon" in module.text and "mask" in module.text:
-                for function in ast.walk(module.tree):
-                    if isinstance(function, ast.FunctionDef):
-                        yield from self._check_function(module, function)
+            if "slice(" not in module.text or "lon" not in module.text or "mask" not in module.text:
+                continue
+            for function in nodes_near(
+                module.tree, lines_with(module.text, " slice(") | lines_with(module.text, "(slice(")
+            ):
+                if isinstance(function, ast.FunctionDef):
+                    yield from self._check_function(module, function)
 
     def _check_function(self, module: ModuleFacts, function: ast.FunctionDef) -> Iterator[Finding]:
         cut = _cut_axes(function)
