@@ -13,10 +13,7 @@ from .project import External, FunctionRef, Project, dotted_name
 from .scopes import Scope
 from .stages import Family, StageMap, Stages
 
-_MARK = re.compile(
-    r"(?<![\w.])pretrain\(|\bstage_shapes\b|\bPipelineTensorShapeConfig\b|^def forward_step\w*\(",
-    re.MULTILINE,
-)
+_MARKS = ("pretrain(", "stage_shapes", "PipelineTensorShapeConfig", "def forward_step")
 _ORDER = ("train_valid_test_dataset_provider", "model_provider", "model_type", "forward_step_func")
 _SHAPES = "PipelineTensorShapeConfig"
 
@@ -194,7 +191,7 @@ class Training:
         self.scripts = [
             TrainingScript(project, module)
             for module in project.modules
-            if _MARK.search(module.text) and not project.is_framework(module)
+            if any(mark in module.text for mark in _MARKS) and not project.is_framework(module)
         ]
 
     def __iter__(self) -> Iterator[TrainingScript]:
