@@ -29,7 +29,7 @@ class DataReadInTry(Rule):
     )
     symptom = Symptom.HANG
     runtime = "The neighbours wait in recv_forward until the NCCL watchdog ends the job, ten minutes later."
-    limits = "Silent where every handler raises again, and behind a test such as tensor-parallel rank 0, which may broadcast."
+    limits = "Silent where every handler raises again, and behind a test such as tensor-parallel rank 0."
     guide = "3.2 forward_step_func"
 
     bad = """

@@ -34,7 +34,7 @@ class MultiTensorOnStockSchedule(Rule):
     message = (
         "`%(stage)s` sends %(count)d tensors, and the stock Megatron schedule carries one for each boundary"
     )
-    advice = "Pack them: `return torch.cat([a, b], dim=-1)`, and chunk on the other side; or use a schedule with shapes."
+    advice = "Pack them: `return torch.cat([a, b], dim=-1)`, and chunk behind; or use a schedule with shapes."
     why = (
         "The point-to-point code of Megatron allocates one receive buffer of (sequence, batch, hidden) and sends back "
         "the gradient of the first output alone."

@@ -88,7 +88,7 @@ class StageShapesCount(Rule):
             if shapes is None:
                 continue
             if shapes and all(whole_number(shape, config.scope) is not None for shape in shapes):
-                text = f"the entry of boundary {rank} → {rank + 1}, {ast.unparse(entry)}, is a shape and no list of shapes"
+                text = f"the entry of boundary {rank} → {rank + 1}, {ast.unparse(entry)}, is one shape, not a list"
                 yield self.finding(place_of(script.module, entry), problem=text)
                 continue
             if any(spelled_out(shape, config.scope) is None for shape in shapes):
