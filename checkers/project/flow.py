@@ -91,7 +91,7 @@ class Flow:
         for index, name in enumerate(names):
             absent = self.receives and index >= len(function.args.args) - 1 - optional
             env[name] = (
-                NOTHING if absent else self.fresh("unknown", received=frozenset({ARGUMENT}), contiguous=None)
+                NOTHING if absent else self.fresh("result", received=frozenset({ARGUMENT}), contiguous=None)
             )
         return env
 

@@ -32,6 +32,7 @@ NUMBERS = frozenset(
 KEPT = frozenset(
     "to type cuda cpu float half bfloat16 double type_as clone detach requires_grad_ pin_memory".split()
 )
+_OF_BUFFERS = MOVES | VIEWS | SPLITS | {"repeat", "size", "clone", "float", "type_as"}
 _DTYPES = {
     "bool": "bool", "long": "int", "int": "int", "int32": "int", "int64": "int", "int16": "int", "int8": "int",
     "uint8": "int", "float32": "float32", "float": "float32", "half": "half", "float16": "half", "bfloat16": "half",
@@ -216,7 +217,8 @@ class Calls:
                     carried = frozenset({0}) if any(a.kind == "received" for a in args) else frozenset[int]()
                     flow.trace.fed[owner.name] = carried.union(*(a.carries for a in args))
                     return NOTHING
-                return self.module_call(owner.name, node, args, kwargs)
+                if func.attr not in _OF_BUFFERS:
+                    return self.module_call(owner.name, node, args, kwargs)
             return method(self, owner, func, node, args, kwargs, env)
         callee = flow.value(func, env)
         if callee.kind == "self":

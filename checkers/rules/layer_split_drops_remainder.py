@@ -93,9 +93,10 @@ def _splits(function: ast.FunctionDef) -> Iterator[ast.BinOp]:
         ):
             right = named.get(node.right.id, node.right) if isinstance(node.right, ast.Name) else node.right
             left = ast.unparse(node.left)
+            source = ast.unparse(named[left]) if left in named else left
             if (
                 _LAYERS.search(left)
-                and not _VALIDATED.search(f"{left} {ast.unparse(right)}")
+                and not _VALIDATED.search(f"{source} {ast.unparse(right)}")
                 and (counts_stages(right) or counts_stages(node.right))
             ):
                 yield node
