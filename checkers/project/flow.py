@@ -258,73 +258,15 @@ class Flow:
             else:
                 self.bind(inner, self.calls.item(origin, index), env)
 
-    # -- conditions ----------------------------------------------------------------------------------------------
-
     def decide(self, test: ast.expr, env: Env) -> bool | None:
         """Whether a test holds on this kind of stage, None when that cannot be told. Reading in a test is no use."""
+        from .flow_tests import decided
+
         outer, self.is_testing = self.is_testing, True
         try:
-            return self._decided(test, env)
+            return decided(self, test, env)
         finally:
             self.is_testing = outer
-
-    def _decided(self, test: ast.expr, env: Env) -> bool | None:
-        if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-            answer = self.decide(test.operand, env)
-            return None if answer is None else not answer
-        if isinstance(test, ast.BoolOp):
-            answers = [self.decide(part, env) for part in test.values]
-            decisive = isinstance(test.op, ast.Or)
-            if decisive in answers:
-                return decisive
-            return None if None in answers else not decisive
-        if isinstance(test, ast.Compare) and len(test.ops) == 1:
-            return self._compare(test, env)
-        if isinstance(test, ast.Call) and dotted_name(test.func) in ("isinstance", "torch.is_tensor"):
-            return self._isinstance(test, env)
-        text = dotted_name(test) or (dotted_name(test.func) if isinstance(test, ast.Call) else None) or ""
-        if text.rsplit(".", 1)[-1] in (
-            "pre_process",
-            "is_pipeline_first_stage",
-            "is_first_stage",
-            "is_first",
-        ):
-            return not self.receives
-        origin = self.value(test, env)
-        if origin.kind == "received":
-            return self.receives
-        return origin.value if isinstance(origin.value, bool) else False if origin.kind == "none" else None
-
-    def _compare(self, test: ast.Compare, env: Env) -> bool | None:
-        op, right = test.ops[0], test.comparators[0]
-        negative = isinstance(op, ast.IsNot | ast.NotEq)
-        if not isinstance(right, ast.Constant) or not isinstance(op, ast.Is | ast.IsNot | ast.Eq | ast.NotEq):
-            return None
-        text = ast.unparse(test.left)
-        if right.value == 0 and type(right.value) is int and "rank" in text:
-            return self.receives if negative else not self.receives
-        if right.value is not None:
-            return None
-        origin = self.value(test.left, env)
-        if (
-            origin.kind in ("received", "none")
-            or origin.is_tensor
-            or origin.kind in ("tuple", "list", "dict", "number")
-        ):
-            absent = (
-                not self.receives
-                if origin.kind == "received" or origin.passes is not None
-                else origin.kind == "none"
-            )
-            return absent is not negative
-        return None
-
-    def _isinstance(self, test: ast.Call, env: Env) -> bool | None:
-        origin = self.value(test.args[0], env) if test.args else UNKNOWN
-        if origin.kind != "received" or not self.receives:
-            return None
-        names = ast.unparse(test.args[1]) if len(test.args) > 1 else "Tensor"
-        return "list" in names.lower() or "Sequence" in names
 
     # -- values ---------------------------------------------------------------------------------------------------
 

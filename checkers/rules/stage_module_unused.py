@@ -117,10 +117,17 @@ def _built(project: Project, cls: ClassFacts, node: ast.AST) -> str | None:
 
 
 def _is_used(project: Project, cls: ClassFacts, name: str) -> bool:
-    """Whether the attribute is read anywhere in the class, its bases or its subclasses' text."""
-    read = re.compile(rf"self\.{re.escape(name)}\b(?!\s*=[^=])|[\"\']{re.escape(name)}[\"\'.]")
-    texts = [class_text(entry) for entry in project.mro(cls) if isinstance(entry, ClassFacts)]
-    texts += [
-        class_text(other) for other in project.classes() if other is not cls and cls in project.mro(other)
-    ]
-    return any(read.search(re.sub(r"(?m)#.*$", "", text)) for text in texts)
+    """Whether the attribute is read, or named in a text, in the class, its bases or the classes derived from it."""
+    family = [entry for entry in project.mro(cls) if isinstance(entry, ClassFacts)]
+    family += [other for other in project.classes() if other is not cls and cls in project.mro(other)]
+    for entry in family:
+        for node in ast.walk(entry.node):
+            if isinstance(node, ast.Attribute) and node.attr == name and isinstance(node.ctx, ast.Load):
+                return True
+            if (
+                isinstance(node, ast.Constant)
+                and isinstance(node.value, str)
+                and node.value.split(".")[0] == name
+            ):
+                return True
+    return False
