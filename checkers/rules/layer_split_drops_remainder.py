@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _LAYERS = re.compile(
     r"(^|[._])(num_layers|n_layers?|depths?|num_blocks|n_blocks|layers|blocks|processor_size|total_\w+)$"
 )
-_VALIDATED = re.compile(r"(^|[._ ])(config|args|cfg)\.")
+_VALIDATED = re.compile(r"(^|[._ (])(config|args|cfg)\.")
 _CHECKED = re.compile(
     r"\bdivmod\(|%\s*(\(?\s*)?[\w.]*(pp|stages|pipeline|world_size)|math\.ceil\(|-\s*\(\s*-|ensure_divisibility"
 )
