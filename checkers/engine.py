@@ -59,7 +59,8 @@ def rules_for(project: Project) -> Iterator[Rule]:
 
 def _result(found: list[Finding], skipped: list[Skipped], analysis: Analysis, files: FileSet) -> Result:
     targets = {module.display for module in analysis.project.modules if module.path in files.targets}
-    unique = {(f.place, f.code, f.symbol, f.message, f.decided): f for f in found if f.place.path in targets}
+    named = {source.display for source in files.parsed if source.path in files.targets}
+    unique = {(f.place, f.code, f.symbol, f.message, f.decided): f for f in found if f.place.path in named}
     ordered = sorted(unique.values(), key=lambda finding: finding.sort_key)
     kept, suppressed = split_suppressed(ordered, files.source)
     decided_places = {(finding.place, finding.symbol) for finding in kept if finding.decided}

@@ -36,7 +36,7 @@ class Rule:
 
     `message` is a %-format; it names the layer or tensor, the contradiction, and the place it contradicts.
     `advice` says what to type. `bad` and `good` are whole small modules: tests run both, and each faulty line of
-    `bad` ends in `# [symbol]`.
+    `bad` ends in `# [symbol]`. `beside` holds the other files that both read, by name.
     """
 
     code: ClassVar[str]
@@ -53,6 +53,7 @@ class Rule:
     fix_kind: ClassVar[str] = ""
     bad: ClassVar[str]
     good: ClassVar[str]
+    beside: ClassVar[dict[str, str]] = {}
 
     def check(self, analysis: Analysis) -> Iterator[Finding]:
         """Yield what is wrong (decided) and what cannot be told (decided=False).

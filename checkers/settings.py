@@ -38,7 +38,7 @@ class Settings:
     tp: tuple[int, ...] = ()
     jobs: int = 1
     providers: tuple[dict[str, str], ...] = ()
-    framework: tuple[str, ...] = ("onescience.distributed.megatron", "megatron")
+    framework: tuple[str, ...] = ("onescience.distributed.megatron", "onescience_check.runtime", "megatron")
     allow_plain_linear: tuple[str, ...] = ()
     sequence_parallel: bool = False
     fail_on: tuple[str, ...] = ("E", "W")

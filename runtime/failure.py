@@ -56,6 +56,7 @@ class Watch:
         self._thread.join(timeout=_SILENT_SECONDS)
         with self._lock:
             self._store.set(f"beat/{self.rank}", "done")
+        self.leave(_SILENT_SECONDS)
 
     def fail(self, reason: str) -> None:
         """Give `reason` as why the world stops, and print it if no rank gave one before."""
@@ -73,12 +74,12 @@ class Watch:
         """What to print when the store does not answer: rank 1 speaks for all."""
         return "rank 0, which keeps the store of the world, is gone; stopping" if self.rank == 1 else None
 
-    def leave(self) -> None:
-        """Count this rank out. The rank that keeps the store stays until all have seen the reason."""
+    def leave(self, limit: float = 3 * _BEAT_SECONDS + 2) -> None:
+        """Count this rank out. The rank that keeps the store stays up to `limit` seconds until all are."""
         with self._lock:
             left = self._store.add("left", 0 if self._left else 1)
             self._left = True
-        deadline = time.monotonic() + 3 * _BEAT_SECONDS + 2
+        deadline = time.monotonic() + limit
         while self.rank == 0 and left < self.size and time.monotonic() < deadline:
             time.sleep(0.1)
             with self._lock:
@@ -139,6 +140,8 @@ def stop_world_on_error() -> Iterator[Guard]:
     guard = Guard()
     try:
         yield guard
+    except KeyboardInterrupt:
+        _exit("interrupted" if int(os.environ.get("RANK", 0)) == 0 else None)
     except Exception as error:
         text = str(error) if isinstance(error, UserError) else traceback.format_exc().rstrip()
         rank = int(os.environ.get("RANK", 0))

@@ -2,6 +2,7 @@
 
 import argparse
 import math
+import os
 import sys
 from collections.abc import Callable, Sequence
 
@@ -17,6 +18,10 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str):
         raise UserError(f"{message}. See {self.prog} --help")
+
+    def print_help(self, file=None) -> None:
+        if int(os.environ.get("RANK", 0)) == 0:
+            super().print_help(file)
 
 
 def get_args() -> argparse.Namespace:

@@ -1,4 +1,4 @@
-"""The cases of the workplace get the verdict written beside them. They lie outside the repository; without them this
+"""The shared cases get the verdict written beside them. They lie outside the repository; without them this
 module is skipped."""
 
 from __future__ import annotations

@@ -91,6 +91,7 @@ def test_setup_cfg_lists_every_package() -> None:
         ".".join(("onescience_check", *path.parent.relative_to(ROOT).parts))
         for part in PARTS
         for path in modules(part)
+        if path.name == "__init__.py"  # folders of scripts are no packages
     }
     assert listed == found
 
@@ -100,7 +101,8 @@ def test_setup_cfg_includes_every_data_file() -> None:
     patterns = dict(parser["options.package_data"]) if parser.has_section("options.package_data") else {}
     for part in PARTS:
         for path in (ROOT / part).rglob("*"):
-            if path.is_file() and path.suffix not in (".py", ".pyc"):
+            is_data = path.is_file() and path.suffix not in (".py", ".pyc")
+            if is_data and (path.parent / "__init__.py").exists():
                 package = ".".join(("onescience_check", *path.parent.relative_to(ROOT).parts))
                 globs = patterns.get(package, patterns.get("*", "")).replace(",", " ").split()
                 assert any(path.match(glob) for glob in globs), (

@@ -19,7 +19,10 @@ class Import:
 
 @dataclass(frozen=True)
 class ImportEdge:
-    """One module this file imports; `kind` is module, function or typing (under TYPE_CHECKING)."""
+    """One module this file imports.
+
+    `kind` is module, function, typing (under TYPE_CHECKING) or guarded (in a `try` that handles its failure).
+    """
 
     module: str
     names: tuple[str, ...]
@@ -188,5 +191,8 @@ def _edges(tree: ast.Module) -> Iterator[ImportEdge]:
         elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
             pending += [(child, "typing" if kind == "module" else kind) for child in node.body]
             pending += [(child, kind) for child in node.orelse]
+        elif isinstance(node, ast.Try) and node.handlers:
+            pending += [(child, "guarded" if kind == "module" else kind) for child in node.body]
+            pending += [(child, kind) for part in (node.handlers, node.orelse, node.finalbody) for child in part]
         elif isinstance(node, ast.stmt | ast.Module | ast.ExceptHandler):
             pending += [(child, kind) for child in ast.iter_child_nodes(node) if not isinstance(child, ast.expr)]

@@ -11,12 +11,9 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-_MENTION = re.compile(
-    rb"^[ \t]*from[ \t]+([.\w]+)[ \t]+import[ \t]+(\w+|\()"
-    rb"|^[ \t]*import[ \t]+([.\w]+)"
-    rb"|[\"'](\w+(?:\.\w+)+)[\"']",
-    re.MULTILINE,
-)
+# Two expressions, each with a first character to look for: one of both takes three times as long.
+_IMPORT = re.compile(rb"\n[ \t]*(?:from[ \t]+([.\w]+)[ \t]+import[ \t]+(\w+|\()|import[ \t]+([.\w]+))")
+_TEXT = re.compile(rb"[\"'](\w+(?:\.\w+)+)[\"']")
 
 
 def users(targets: Iterable[Path], others: Mapping[Path, bytes], project: Path) -> set[Path]:
@@ -36,25 +33,23 @@ def users(targets: Iterable[Path], others: Mapping[Path, bytes], project: Path) 
 def _names(path: Path, project: Path) -> set[str]:
     """Every dotted name that may stand for a file or for the packages around it, wherever its imports start.
 
-    The bare last name counts as well: scripts import the module beside them so.
+    The bare last name counts as well: scripts import the module beside them so. So does the bare name of the package
+    around it: `from package import (a, b)` gives no more.
     """
     parts = path.relative_to(project).with_suffix("").parts
     if parts and parts[-1] == "__init__":
         parts = parts[:-1]
     last = len(parts)
-    return {".".join(parts[start:end]) for start in range(last) for end in range(start + 2, last + 1)} | set(
-        parts[-1:]
-    )
+    names = {".".join(parts[start:end]) for start in range(last) for end in range(start + 2, last + 1)}
+    return names | set(parts[-1:]) | set(parts[-2:-1])
 
 
 def _mentions(path: Path, data: bytes, project: Path) -> set[str]:
     package = path.relative_to(project).parts[:-1]
-    found: set[str] = set()
-    for match in _MENTION.finditer(data):
-        source, first, module, text = (
-            part.decode("ascii", "ignore") if part else "" for part in match.groups()
-        )
-        name = source or module or text
+    found = {text.decode("ascii", "ignore") for text in _TEXT.findall(data)}
+    for parts in _IMPORT.findall(b"\n" + data):
+        source, first, module = (part.decode("ascii", "ignore") for part in parts)
+        name = source or module
         level = len(name) - len(name.lstrip("."))
         if level:
             name = ".".join((*package[: len(package) - level + 1], *filter(None, [name.lstrip(".")])))

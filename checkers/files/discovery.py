@@ -95,6 +95,11 @@ class FileSet:
         """The file that messages name so, if it was read and parsed."""
         return self._loaded.get(Path(os.path.abspath(shown)))
 
+    @property
+    def parsed(self) -> list[SourceFile]:
+        """Every file that was parsed so far."""
+        return [file for file in self._loaded.values() if file is not None]
+
     def exists(self, path: Path) -> bool:
         """Whether a file or folder is there, from listings of folders that are read once."""
         return self._folders.has(str(path))

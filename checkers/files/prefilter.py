@@ -14,11 +14,14 @@ WORDS = (
     b"tensor_model_parallel",
     b"pipeline_model_parallel",
     b"parallel_state",
+    b"is_pipeline_",
+    b"torch.roll(",  # shifted windows
     b"parallel_cross_entropy",
     b"_REGISTRY",  # wrappers such as OneFuser(style=...)
     b"set_input_tensor",
     b"forward_step",
     b"stage_shapes",
+    b"PipelineTensorShapeConfig",
     b"pretrain(",
 )
 # Each pattern is tried only on files that hold its word.

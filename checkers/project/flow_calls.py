@@ -143,7 +143,7 @@ class Calls(Values):
         if not is_checkpointed:
             self.flow.trace.plain_calls.append(self.flow.see(node, attr))
         fed = self.flow.trace.fed.get(attr, frozenset()) if self.flow.receives else frozenset[int]()
-        return self.result(args, kwargs, extra=fed)
+        return self.result(args, kwargs, extra=fed).but(name=f"self.{attr}")
 
     def result(
         self,

@@ -91,7 +91,7 @@ def on_tensor(
         shape = owner.contiguous if name in ("squeeze", "unsqueeze") else None
         return owner.but(
             received=owner.carries, passes=None, serial=next(flow.serials), contiguous=shape, batch=False,
-            how=owner.how if shape is False else "",
+            how=owner.how if shape is False else "", name="",
         )  # fmt: skip
     if name in SPLITS:
         return flow.fresh("result", received=carried)

@@ -19,7 +19,8 @@ class Origin:
 
     `received` are the received tensors whose gradient it carries; `passes` the one it still is, unchanged. `serial`
     tells tensors apart, `source` is the serial of what it is a plain copy of. `dtype` is int, bool, half, float32,
-    like (that of the activations) or empty. `constant` values need no activation to be computed.
+    like (that of the activations) or empty. `constant` values need no activation to be computed. `name` of a result is
+    the submodule that made it (`self.layer1`), as long as its shape is the same.
     """
 
     kind: str = "unknown"
@@ -93,6 +94,7 @@ def join(left: Origin | None, right: Origin | None) -> Origin:
         batch=left.batch and right.batch,
         items=items,
         how=left.how if left.how == right.how else "",
+        name=left.name if left.name == right.name else "",
         node=left.node or right.node,
     )
 

@@ -76,8 +76,8 @@ class Project:
         self._mro: dict[int, tuple[ClassFacts | External, ...]] = {}
         self._by_last_name: dict[str, list[ModuleFacts]] = {}
         self._guide: bool | None = None
-        self._known: dict[Callable[[Project], Any], Any] = {}
         self._roots: dict[Path, Path] = {}
+        self._known: dict[Callable[[Project], Any], Any] = {}
         self.modules: list[ModuleFacts] = []
         for source in files.files:
             facts = self.module_at(source.path)

@@ -108,7 +108,9 @@ class InputIsParallelMismatch(Rule):
             decided=decided,
             layer=label(event.layer),
             told=told,
-            state="full: every rank holds the whole last dimension" if told else "already split across the TP ranks",
+            state="full: every rank holds the whole last dimension"
+            if told
+            else "already split across the TP ranks",
             right=not told,
             line=built.node.lineno,
         )

@@ -30,7 +30,8 @@ from .values import (
 
 
 _WORDS = re.compile(
-    r"Parallel|Distributed|One[A-Z]\w*|_REGISTRY|build_module|tensor_model_parallel|model_parallel_region|MultiheadAttention"
+    r"Parallel|Distributed|One[A-Z]\w*|_REGISTRY|build_module|tensor_parallel\.|tensor_model_parallel|model_parallel_region"
+    r"|MultiheadAttention"
 )
 
 _PARALLEL_WORDS = re.compile(r"Parallel|Distributed|build_module|tensor_model_parallel|model_parallel_region")
@@ -143,7 +144,8 @@ class Analysis:
             self.run_all()
             interp = self.interpreter
             log, interp.log, interp.stop_at = interp.log, Log(), stop_at
-            interp.root, interp.fuel, interp.depth = cls, FUEL, 0
+            twins, interp.twins = interp.twins, {}
+            interp.root, interp.fuel, interp.depth = cls, GUIDE_FUEL, 0
             interp.branch, interp.choice, interp.journals = {}, {}, []
             interp.frame = Frame(cls.module)
             interp.memo.clear()
@@ -158,7 +160,7 @@ class Analysis:
                 interp.log.events.clear()
             finally:
                 built = [event for event in interp.log.events if isinstance(event, Built)]
-                interp.log, interp.stop_at = log, None
+                interp.log, interp.stop_at, interp.twins = log, None, twins
             self._defaults[id(cls)] = built
         return self._defaults[id(cls)]
 
@@ -181,8 +183,9 @@ class Analysis:
             args, kwargs = self.unknown_arguments(found[0], found[1], constructor=False)
             func = Func(found[1], found[0].module, None, found[0])
             node = ast.copy_location(ast.Name(name, ast.Load()), found[1])
-            static = any(ast.unparse(d) == "staticmethod" for d in found[1].decorator_list)
-            calls.call(self.interpreter, func if static else Bound(func, obj), args, kwargs, node)
+            kinds = {ast.unparse(d) for d in found[1].decorator_list}
+            bound = Bound(func, obj.cls if "classmethod" in kinds else obj)
+            calls.call(self.interpreter, func if "staticmethod" in kinds else bound, args, kwargs, node)
 
     def unknown_arguments(
         self, holder: ClassFacts, method: ast.FunctionDef, constructor: bool

@@ -59,6 +59,7 @@ def combine(
             operands[index] = interp.settle(value.output)
         elif isinstance(value, NothingReturned):
             interp.emit(NoneUsed, parts[index], forward=value.forward, how="it is an operand")
+            operands[index] = UNKNOWN
     left, right = operands
     if isinstance(left, Tensor) or isinstance(right, Tensor):
         if isinstance(op, ast.MatMult):

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..facts.module import ClassFacts
 from . import calls, expressions, tensors
-from .events import BiasDropped, NoneUsed, PairUsed
+from .events import BiasDropped, NoneUsed, PairUsed, TensorKeyed
 from .interpreter import Frame, Interpreter
 from .symbols import Poly
 from .values import (
@@ -65,6 +65,12 @@ def read(interp: Interpreter, frame: Frame, owner: Value, attr: str, node: ast.e
     if isinstance(owner, Obj):
         return _of_object(interp, frame, owner, attr, node)
     if isinstance(owner, Tensor):
+        if attr == "get" and owner.tag == "argument":
+            return UNKNOWN  # an argument that is a dict after all
+        if attr == "x":
+            if owner.tag == "argument":
+                return Tensor(State.UNKNOWN, role="x")
+            interp.emit(TensorKeyed, node, text=".x")
         return tensors.attribute(interp, owner, attr, node)
     if isinstance(owner, Mod):
         return _of_module(interp, frame, owner, attr)
@@ -298,6 +304,10 @@ def _item_of(interp: Interpreter, value: Value, index: int, count: int, node: as
 def item(interp: Interpreter, owner: Value, index: Value, node: ast.Subscript) -> Value:
     """`owner[index]`"""
     if isinstance(owner, Tensor):
+        if isinstance(index, Const) and isinstance(index.value, str):
+            if owner.tag == "argument":
+                return Tensor(State.UNKNOWN, role="x") if index.value == "x" else UNKNOWN
+            interp.emit(TensorKeyed, node, text=f"[{index.value!r}]")
         return tensors.indexed(interp, owner, index, node)
     if isinstance(owner, Pair):
         if isinstance(index, Seq) or isinstance(index, Const) and index.value not in (0, 1, -1, -2):

@@ -27,6 +27,7 @@ from .values import (
     Heap,
     Known,
     Mod,
+    NoEntry,
     Obj,
     ObjMethod,
     Pair,
@@ -38,6 +39,7 @@ from .values import (
     Table,
     Tensor,
     Value,
+    number,
     poly_of,
 )
 
@@ -144,8 +146,10 @@ def _checkpoint(interp: Interpreter, dotted: str, args: tuple[Value, ...], kwarg
                 bad = "a list"
             elif isinstance(settled, Obj) and settled.cls.facts is not None:
                 bad = f"an object of class {settled.cls.dotted.rsplit('.', 1)[-1]}"
-            if bad:
-                interp.emit(Checkpointed, node, style="megatron", bad=bad)
+            elif isinstance(settled, Const) and isinstance(settled.value, int | float | str):
+                bad = f"the {type(settled.value).__name__} {settled.value!r}"
+            if bad and "megatron" in dotted:
+                interp.emit(Checkpointed, node, bad=bad)
     inner = {key: value for key, value in kwargs.items() if key not in ("use_reentrant", "preserve_rng_state", "context_fn")}
     return calls.call(interp, args[0], rest, {} if megatron else inner, node)
 
@@ -217,6 +221,10 @@ def _math(interp: Interpreter, last: str, args: tuple[Value, ...], node: ast.exp
                 return Heap("list", {"content": Seq(tuple(Const(low + step * i) for i in range(min(count, 4096))))})
         except (TypeError, ValueError, ArithmeticError):
             return UNKNOWN
+    items = attributes.as_seq(interp, args[0]) if last == "prod" and len(args) == 1 else None
+    factors = [poly_of(item) for item in items.items] if items is not None and items.rest is None else []
+    if factors and None not in factors:
+        return number(math.prod((poly for poly in factors if poly is not None), start=Poly.number(1)))
     first = poly_of(args[0]) if args else None
     if last in ("ceil", "floor", "prod") and first is not None and isinstance(args[0], Sym):
         if last == "floor":
@@ -345,6 +353,8 @@ def _dict_method(
                     rest = {entry: item for entry, item in content.entries.items() if entry != name_of}
                     interp.write(owner.attrs, "content", Table(rest, content.rest, content.name))  # type: ignore[arg-type]
                 return value
+            if content.rest is None and name == "get" and len(args) == 1 and content.name and isinstance(name_of, str):
+                return NoEntry(None, name_of, content)
             return default if content.rest is None else UNKNOWN
         return UNKNOWN
     if name == "items":

@@ -20,6 +20,7 @@ from .values import (
     Func,
     Heap,
     Known,
+    NoEntry,
     NothingReturned,
     Obj,
     ObjMethod,
@@ -102,6 +103,9 @@ def call(interp: Interpreter, callee: Value, args: tuple[Value, ...], kwargs: Kw
         if len(callee.items) == 2 and all(isinstance(i, Const) and isinstance(i.value, str) for i in callee.items):
             entry = ", ".join(repr(item.value) for item in callee.items if isinstance(item, Const))
             interp.emit(EntryCalled, node, entry=f"({entry})")
+        return UNKNOWN
+    if isinstance(callee, NoEntry):
+        note_missing(interp, callee.table, callee.key, node)
         return UNKNOWN
     return unknown_call(interp, callee, args, node)
 

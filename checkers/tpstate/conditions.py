@@ -6,7 +6,7 @@ import ast
 import operator
 from typing import Any
 
-from . import expressions
+from . import calls, expressions
 from .interpreter import Frame, Interpreter, implied
 from .values import (
     Choice,
@@ -16,6 +16,7 @@ from .values import (
     Heap,
     Known,
     Mod,
+    NoEntry,
     Obj,
     Pair,
     Seq,
@@ -54,6 +55,27 @@ def truth(interp: Interpreter, frame: Frame, node: ast.expr) -> tuple[bool | Non
     if answer is not None:
         return answer, ""
     return _known(interp, key_of(interp, frame, node, value))
+
+
+def note_refused(interp: Interpreter, frame: Frame, test: ast.expr) -> None:
+    """A test that leads to a raise: where it asked whether a registry has a key, the key is unknown."""
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        test = test.operand
+    asked = test
+    if isinstance(test, ast.Compare) and len(test.ops) == 1:
+        asked = test.left
+        if isinstance(test.ops[0], ast.In | ast.NotIn):
+            key = interp.settle(expressions.evaluate(interp, frame, test.left))
+            held = interp.settle(expressions.evaluate(interp, frame, test.comparators[0]))
+            table = held.content if isinstance(held, Heap) else held
+            if isinstance(table, Table) and table.name and isinstance(key, Const) and isinstance(key.value, str):
+                if table.rest is None and key.value not in table.entries:
+                    calls.note_missing(interp, table, key.value, test)
+            return
+    if isinstance(asked, ast.Name):
+        value = interp.settle(expressions.evaluate(interp, frame, asked))
+        if isinstance(value, NoEntry):
+            calls.note_missing(interp, value.table, value.key, test)
 
 
 def _known(interp: Interpreter, key: str) -> tuple[bool | None, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, field
+from typing import Any
 
 from ..facts.module import ClassFacts, ModuleFacts
 from .providers import Provider
@@ -13,10 +14,11 @@ from .values import Obj, Pair, Tensor, Value
 
 @dataclass(frozen=True)
 class Site:
-    """A node of one file."""
+    """A node of one file, and the function that runs it (None at module level)."""
 
     module: ModuleFacts
     node: ast.expr | ast.stmt
+    function: ast.AST | None = None
 
     @property
     def key(self) -> tuple[str, int, int]:
@@ -125,12 +127,17 @@ class FusedLoad(Event):
 
 @dataclass
 class Built(Event):
-    """A module was built: `obj` with `args` bound by name where the signature is known."""
+    """A module was built: `obj` with `args` bound by name where the signature is known.
+
+    `contract` is the row of the provider table where this call built the parallel layer itself; a subclass with a
+    constructor of its own is followed to the call of `super().__init__` inside it.
+    """
 
     obj: Obj = field(kw_only=True)
     positional: int = field(kw_only=True)
     keywords: dict[str, Value] = field(kw_only=True)
     open_keywords: bool = field(kw_only=True)
+    contract: Any = field(kw_only=True, default=None)
 
 
 @dataclass
@@ -162,11 +169,9 @@ class EntryCalled(Event):
 
 @dataclass
 class Checkpointed(Event):
-    """An activation-checkpoint call; `bad` names an argument that is no tensor."""
+    """A call of Megatron's activation checkpoint; `bad` names an argument that is no tensor."""
 
-    style: str = field(kw_only=True)
     bad: str = field(kw_only=True)
-    target: str = field(kw_only=True, default="")
 
 
 @dataclass
@@ -178,11 +183,29 @@ class NoneUsed(Event):
 
 
 @dataclass
+class TensorKeyed(Event):
+    """A tensor was read like the dict or object that carries it: `x["mask"]`, `x.x`."""
+
+    text: str = field(kw_only=True)
+
+
+FAILURES: tuple[type[Event], ...] = (TensorKeyed, Rejected, UnknownKey, EntryCalled, Checkpointed, NoneUsed)
+"""What raises when it runs: not logged inside a `try` whose handler goes on."""
+
+
+@dataclass
 class Divided(Event):
     """A head count or width was divided by the TP size."""
 
     top: Value = field(kw_only=True)
     name: str = field(kw_only=True)
+
+
+@dataclass
+class ParameterMade(Event):
+    """`nn.Parameter(data)` of a size that is a part of the whole: one rank's share."""
+
+    sizes: tuple[Value, ...] = field(kw_only=True)
 
 
 @dataclass

@@ -240,6 +240,8 @@ def _dict_comprehension(interp: Interpreter, frame: Frame, node: ast.DictComp) -
 
     found = _generate(interp, inner, node.generators, pair)
     rest = UNKNOWN if open_keys or found.rest is not None else None
+    if found.rest is not None:  # a filter that cannot be decided, or a source that is open: no key is certain
+        entries = {}
     return Heap("dict", {"content": Table(entries, open_keys[-1] if open_keys else rest)})
 
 

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from ..facts.module import ClassFacts, ModuleFacts
 from ..project.project import Project
-from .events import Event, Log, Site
+from .events import FAILURES, Event, Log, Site
 from .symbols import Poly
 from .values import Choice, Obj, Step, Sym, Value, choose
 
@@ -61,6 +61,7 @@ class Interpreter:
         self.journals: list[Journal] = []
         self.frame: Frame | None = None
         self.depth = 0
+        self.catching = 0
         self.root: ClassFacts | None = None
         self.globals: dict[tuple[int, str], Value] = {}
         self.reading: set[tuple[int, str]] = set()
@@ -69,9 +70,9 @@ class Interpreter:
         self.reduced: set[str] = set()
         self.held: dict[int, Obj] = {}
         self.memo: dict[Any, Value] = {}
-        self.stop_at: Callable[[Obj, ast.FunctionDef], bool] | None = None
         self.pure: dict[Any, Value] = {}
         self.twins: dict[Any, Obj] = {}
+        self.stop_at: Callable[[Obj, ast.FunctionDef], bool] | None = None
         self._framework: dict[int, bool] = {}
         self._serial = itertools.count()
 
@@ -101,7 +102,7 @@ class Interpreter:
 
     def site(self, node: ast.expr | ast.stmt) -> Site:
         assert self.frame is not None
-        return Site(self.frame.module, node)
+        return Site(self.frame.module, node, self.frame.function)
 
     def step(self, node: ast.AST, text: str, *before: Step | None) -> Step:
         """A link of evidence at `node` of the running file."""
@@ -121,6 +122,8 @@ class Interpreter:
     def emit(self, kind: Callable[..., E], node: ast.expr | ast.stmt, **fields: Any) -> None:
         """Log an event at `node` of the running frame."""
         assert self.frame is not None
+        if self.catching and kind in FAILURES:
+            return
         self.log.events.append(
             kind(
                 self.site(node),

@@ -6,7 +6,7 @@ import ast
 
 from ..project.project import External
 from . import attributes, calls, providers
-from .events import Built, ParallelCall, ShardedEscape
+from .events import Built, ParallelCall, ParameterMade, ShardedEscape
 from .interpreter import Interpreter
 from .providers import Provider
 from .symbols import Poly
@@ -40,6 +40,8 @@ def build_external(interp: Interpreter, obj: Obj, args: tuple[Value, ...], kwarg
     if last == "Parameter":
         given = args[0] if args else UNKNOWN
         if isinstance(given, Tensor):
+            if given.dims is not None and any(_per_rank(size) for size in given.dims):
+                interp.emit(ParameterMade, node, sizes=given.dims)
             return given.but(role="parameter", state=State.UNKNOWN)
         return Tensor(State.UNKNOWN, role="parameter")
     fill_external(interp, obj, obj.cls.dotted, args, kwargs)
@@ -79,7 +81,7 @@ def build_parallel(
     bound.update({name: value for name, value in kwargs.items() if name not in ("**", "*")})
     obj.args = bound
     obj.attrs["__provider__"] = Const(row)
-    interp.emit(Built, node, obj=obj, positional=len(args), keywords=dict(kwargs), open_keywords="**" in kwargs)
+    interp.emit(Built, node, obj=obj, positional=len(args), keywords=dict(kwargs), open_keywords="**" in kwargs, contract=row)  # fmt: skip
 
 
 def flag(interp: Interpreter, obj: Obj, name: str, default: bool | None) -> bool | None:

@@ -78,7 +78,10 @@ def _return(interp: Interpreter, frame: Frame, node: ast.Return) -> Flow:
 def _if(interp: Interpreter, frame: Frame, node: ast.If) -> Flow:
     truth, key = conditions.truth(interp, frame, node.test)
     if truth is not None:
-        return run_block(interp, frame, node.body if truth else node.orelse)
+        flow = run_block(interp, frame, node.body if truth else node.orelse)
+        if flow is Flow.RAISE:
+            conditions.note_refused(interp, frame, node.test)
+        return flow
     return _both(interp, key, lambda: run_block(interp, frame, node.body), lambda: run_block(interp, frame, node.orelse))
 
 
@@ -147,7 +150,12 @@ def _with(interp: Interpreter, frame: Frame, node: ast.With) -> Flow:
 
 
 def _try(interp: Interpreter, frame: Frame, node: ast.Try) -> Flow:
-    flow = run_block(interp, frame, node.body)
+    catches = any(not isinstance(handler.body[-1], ast.Raise) for handler in node.handlers)
+    interp.catching += catches
+    try:
+        flow = run_block(interp, frame, node.body)
+    finally:
+        interp.catching -= catches
     if flow is Flow.RAISE and node.handlers:
         flow = run_block(interp, frame, node.handlers[0].body)
     elif flow is Flow.NEXT:
@@ -164,8 +172,10 @@ def _assert(interp: Interpreter, frame: Frame, node: ast.Assert) -> Flow:
     truth, key = conditions.truth(interp, frame, node.test)
     if truth is None:
         interp.branch = {**interp.branch, **implied(key, True)}
-    elif truth is False and isinstance(node.test, ast.Constant):
-        return Flow.RAISE
+    elif truth is False:
+        conditions.note_refused(interp, frame, node.test)
+        if isinstance(node.test, ast.Constant):
+            return Flow.RAISE
     return Flow.NEXT
 
 

@@ -82,6 +82,14 @@ class NothingReturned(Const):
 
 
 @dataclass(frozen=True)
+class NoEntry(Const):
+    """The None that `registry.get(key)` gives for a key the registry does not have."""
+
+    key: str = ""
+    table: Any = None
+
+
+@dataclass(frozen=True)
 class Sym(Value):
     """An unknown number or object with an identity, so that equal names are seen to be equal."""
 

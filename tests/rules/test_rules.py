@@ -36,7 +36,7 @@ def marked(folder: Path, symbol: str) -> Counter[tuple[str, int]]:
     found: Counter[tuple[str, int]] = Counter()
     for path in sorted(folder.rglob("*.py")):
         for number, line in enumerate(path.read_text("utf-8").split("\n"), 1):
-            if marker := re.search(r"#.*\[([a-z, -]+)\]\s*$", line):
+            if marker := re.search(r"#.*\[([a-z0-9, -]+)\]\s*$", line):
                 for name in marker[1].split(","):
                     if name.strip() == symbol:
                         found[path.relative_to(folder).as_posix(), number] += 1
@@ -74,7 +74,7 @@ def check(kind: str, folder: Path, symbol: str, monkeypatch: pytest.MonkeyPatch)
 @rules
 def test_a_rule_says_what_it_must(rule: Rule) -> None:
     assert re.fullmatch(r"[EWRC]7[1-6]\d\d", rule.code)
-    assert re.fullmatch(r"[a-z]+(-[a-z]+)*", rule.symbol)
+    assert re.fullmatch(r"[a-z]+(-[a-z0-9]+)*", rule.symbol)
     for name in ("title", "message", "why", "runtime", "limits", "guide"):
         text = rule.title() if name == "title" else getattr(rule, name)
         assert text.strip(), f"{rule.symbol}: {name} is empty"
@@ -91,6 +91,8 @@ def test_the_examples_of_a_rule(
     rule: Rule, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "example.py").write_text(rule.example(kind), "utf-8")
+    for name, text in rule.beside.items():
+        (tmp_path / name).write_text(text, "utf-8")
     check(kind, tmp_path, rule.symbol, monkeypatch)
 
 

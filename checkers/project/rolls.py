@@ -1,0 +1,94 @@
+"""Cyclic shifts (`torch.roll`) of a function, and which of them are meant to undo others."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ..facts.module import ModuleFacts
+from .project import dotted_name
+
+
+@dataclass(frozen=True, eq=False)
+class Roll:
+    """`torch.roll(operand, shifts, dims)`: one shift for each axis, as it is written."""
+
+    node: ast.Call
+    shifts: tuple[str, ...]
+    dims: tuple[str, ...]
+
+    @property
+    def is_forward(self) -> bool:
+        """Whether every axis moves towards its start: what a shifted-window block does first."""
+        return all(shift.startswith("-") or shift == "0" for shift in self.shifts)
+
+    @property
+    def is_reverse(self) -> bool:
+        return not any(shift.startswith("-") for shift in self.shifts)
+
+
+def rolls_of(module: ModuleFacts) -> Iterator[tuple[ast.FunctionDef, list[Roll]]]:
+    """The rolls of every function that has some, in source order."""
+    if ".roll(" not in module.text:
+        return
+    functions = [node for node in ast.walk(module.tree) if isinstance(node, ast.FunctionDef)]
+    for function in functions:
+        inner = {id(node) for other in functions if other is not function for node in ast.walk(other) if _is_inside(other, function)}
+        found = [_read(node) for node in ast.walk(function) if isinstance(node, ast.Call) and id(node) not in inner]
+        rolls = sorted((roll for roll in found if roll is not None), key=lambda roll: roll.node.lineno)
+        if rolls:
+            yield function, rolls
+
+
+def _is_inside(inner: ast.FunctionDef, outer: ast.FunctionDef) -> bool:
+    return outer.lineno < inner.lineno and (inner.end_lineno or 0) <= (outer.end_lineno or 0)
+
+
+def _read(node: ast.Call) -> Roll | None:
+    """A roll over two axes or more: window shifts; single ones are sequences and finite differences."""
+    name = dotted_name(node.func) or ""
+    is_function = name == "torch.roll"
+    if not is_function and not (isinstance(node.func, ast.Attribute) and node.func.attr == "roll"):
+        return None
+    given = dict(zip(("input", "shifts", "dims") if is_function else ("shifts", "dims"), node.args, strict=False))
+    given.update({keyword.arg: keyword.value for keyword in node.keywords if keyword.arg})
+    shifts, dims = _items(given.get("shifts")), _items(given.get("dims"))
+    return Roll(node, shifts, dims) if shifts and len(shifts) == len(dims) > 1 else None
+
+
+def _items(node: ast.expr | None) -> tuple[str, ...]:
+    if not isinstance(node, ast.Tuple | ast.List):
+        return ()
+    parts = tuple(_simple(item) for item in node.elts)
+    return parts if all(parts) else ()
+
+
+def _simple(node: ast.expr) -> str:
+    """A name, an attribute, an item of one or a number, with or without a minus; "" for anything else."""
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        inner = _simple(node.operand)
+        return "" if not inner or inner.startswith("-") else f"-{inner}"
+    is_item = isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and dotted_name(node.value) is not None
+    is_number = isinstance(node, ast.Constant) and type(node.value) is int
+    return ast.unparse(node) if is_item or is_number or dotted_name(node) is not None else ""
+
+
+def undone_otherwise(rolls: list[Roll]) -> Iterator[tuple[Roll, Roll, int]]:
+    """Pairs (roll, the roll that is meant to undo it, axis) whose shifts are no opposites of each other.
+
+    A shift that only has another name may be the same number: what counts is that one axis takes the shift of
+    another, or that both are numbers.
+    """
+    for reverse in rolls:
+        if not reverse.is_reverse:
+            continue
+        before = [roll for roll in rolls if roll.node.lineno < reverse.node.lineno and roll.is_forward and roll.dims == reverse.dims]
+        if not before:
+            continue
+        forward = before[-1]
+        there = [shift.lstrip("-") for shift in forward.shifts]
+        for axis, (shift, back) in enumerate(zip(there, reverse.shifts, strict=True)):
+            is_swapped = shift in reverse.shifts or back in there
+            if shift != back and (is_swapped or shift.isdigit() and back.isdigit()):
+                yield forward, reverse, axis

@@ -1,0 +1,75 @@
+"""The YAML files a script reads: where they are, what they hold, and why one cannot be used."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_MAX_BYTES = 2**20
+_TEMPLATE = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|^\s*<%", re.MULTILINE | re.DOTALL)
+_METHODS = frozenset({*dir(dict), *dir(list), *dir(str), "params", "update_params", "to_dict", "log"})
+
+
+@dataclass(frozen=True)
+class YamlFile:
+    """One YAML file. `data` is its content with anchors and merge keys resolved; `problem` says why there is none."""
+
+    path: Path
+    data: Any = None
+    problem: str = ""
+
+
+def read_yaml(path: Path) -> YamlFile:
+    """The content of a YAML file, or the reason why it cannot be used; never raises."""
+    try:
+        if not path.is_file():
+            return YamlFile(path, problem="there is no such file")
+        if path.stat().st_size > _MAX_BYTES:
+            return YamlFile(path, problem=f"it is larger than {_MAX_BYTES // 2**20} MB")
+        text = path.read_text("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        return YamlFile(path, problem=f"it cannot be read: {_one_line(error)}")
+    if _TEMPLATE.search(text):
+        return YamlFile(path, problem="it is a template; its values are known once it is filled in")
+    try:
+        return YamlFile(path, yaml.load(text, _LOADER))
+    except yaml.constructor.ConstructorError as error:
+        return YamlFile(path, problem=f"it has a tag that only its own program understands: {_one_line(error)}")
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        return YamlFile(path, problem=f"it is not valid YAML: {_one_line(error)}")
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())[:200]
+
+
+class MissingKey(Exception):
+    """A key is not there. `index` is its place in the keys that were asked for, `present` what stands beside it."""
+
+    def __init__(self, index: int, present: Sequence[str]) -> None:
+        super().__init__(index)
+        self.index, self.present = index, tuple(present)
+
+
+def look_up(data: Any, keys: Sequence[str]) -> Any:
+    """The value at `keys`, or None where the walk ends at a value that is no mapping or at one of its methods.
+
+    Raises:
+        MissingKey: a mapping on the way lacks the key.
+    """
+    for index, key in enumerate(keys):
+        if not isinstance(data, Mapping):
+            return None
+        if key in data:
+            data = data[key]
+        elif key in _METHODS or key.startswith("_"):
+            return None
+        else:
+            raise MissingKey(index, [str(name) for name in data])
+    return data

@@ -1,0 +1,152 @@
+"""W7508"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..facts.module import ClassFacts
+from ..finding import Finding
+from ..project.batch import Batch
+from ..project.data_reads import data_reads
+from ..project.loss_binding import loss_bindings
+from ..project.project import dotted_name
+from ..project.scopes import Scope
+from ..project.training import Training, TrainingScript
+from ..rule import Rule, Symptom
+from ..tpstate.events import Site
+from ..tpstate.verdicts import at, place_of
+
+if TYPE_CHECKING:
+    from ..tpstate.analysis import Analysis
+
+_CONVERTS = re.compile(r"\.float\(|float32|float16|dtype|half\(|autocast")
+_WHOLE_NUMBERS = re.compile(r"token|input_ids|mask|text|position|index|graph|seq", re.IGNORECASE)
+
+
+class BatchNotFloat32(Rule):
+    """Data from the iterator reaches the model or the loss in the type the dataset happened to give it."""
+
+    code, symbol = "W7508", "batch-not-float32"
+    message = "`%(value)s` comes from `%(read)s` and reaches %(target)s without a conversion to float32"
+    advice = "Write `.cuda().float()` where it is taken from the batch."
+    why = "NumPy and HDF5 give float64 as a matter of course; the weights are float32, or half under mixed precision."
+    symptom = Symptom.CRASH
+    runtime = "RuntimeError: Input type (double) and bias type (c10::Half) should be the same"
+    limits = (
+        "Undecided where neither the dataset nor stages of the guide are in sight. Silent where dataset, model or loss "
+        "convert, after any function that is not known, and for token ids, masks and graphs."
+    )
+    guide = "3.2 forward_step_func"
+
+    bad = """
+    from functools import partial
+    from megatron.training import pretrain
+    from torch.utils.data import Dataset
+    from steps import l2_loss, model_provider
+
+
+    class Fields(Dataset):
+        def __getitem__(self, i):
+            return self.cube[i], self.cube[i + 1]  # float64, as NumPy made it
+
+
+    def datasets(train_val_test_num_samples):
+        return Fields(), Fields(), None
+
+
+    def forward_step(data_iterator, model):
+        field, target = next(data_iterator)
+        output = model(field.cuda())  # [batch-not-float32]
+        return output, partial(l2_loss, target.cuda().float())
+
+
+    pretrain(datasets, model_provider, None, forward_step)
+    """
+    good = """
+    from functools import partial
+    from megatron.training import pretrain
+    from torch.utils.data import Dataset
+    from steps import l2_loss, model_provider
+
+
+    class Fields(Dataset):
+        def __getitem__(self, i):
+            return self.cube[i], self.cube[i + 1]  # float64, as NumPy made it
+
+
+    def datasets(train_val_test_num_samples):
+        return Fields(), Fields(), None
+
+
+    def forward_step(data_iterator, model):
+        field, target = next(data_iterator)
+        output = model(field.cuda().float())
+        return output, partial(l2_loss, target.cuda().float())
+
+
+    pretrain(datasets, model_provider, None, forward_step)
+    """
+
+    def check(self, analysis: Analysis) -> Iterator[Finding]:
+        for script in analysis.project.knowledge(Training):
+            converts, is_seen = _datasets(script)
+            if converts:
+                continue
+            for step in script.forward_steps:
+                reads = [read.node for read in data_reads(script, step) if read.scope.function is step.function]
+                if not reads:
+                    continue
+                batch = Batch(step, reads)
+                for value, target in (*_model_inputs(script, step), *_loss_inputs(script, step)):
+                    if target == "the model" and "label" in ast.unparse(value):
+                        continue  # a language model takes its token labels itself
+                    if batch.is_raw(value) and not _WHOLE_NUMBERS.search(ast.unparse(value)):
+                        yield self.finding(
+                            place_of(step.module, value),
+                            object=step.function.name if step.function is not None else "",
+                            evidence=(at(Site(step.module, reads[0]), "the batch is read here"),),
+                            decided=is_seen or script.drives_stages,
+                            value=ast.unparse(value),
+                            read=ast.unparse(reads[0]),
+                            target=target,
+                        )
+
+
+def _model_inputs(script: TrainingScript, step: Scope) -> Iterator[tuple[ast.expr, str]]:
+    """Arguments of the model, unless a stage that can be seen converts its own input."""
+    name = step.parameters[1] if len(step.parameters) > 1 else ""
+    stages = script.family.stages if script.family is not None else []
+    if any(_CONVERTS.search(_text(stage.cls, "forward")) for stage in stages[:1]):
+        return
+    for node in step.nodes:
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name:
+            for value in (*node.args, *(keyword.value for keyword in node.keywords)):
+                yield value, "the model"
+
+
+def _loss_inputs(script: TrainingScript, step: Scope) -> Iterator[tuple[ast.expr, str]]:
+    """What is bound to a loss function that can be seen and converts nothing."""
+    for binding in loss_bindings(script, step):
+        if not _CONVERTS.search(ast.unparse(binding.function)):
+            for value in (*binding.bound, *binding.named.values()):
+                yield value, f"the loss `{getattr(binding.function, 'name', 'lambda')}`"
+
+
+def _datasets(script: TrainingScript) -> tuple[bool, bool]:
+    """Whether a dataset that the provider returns converts, and whether one could be seen at all."""
+    provider = script.handed("train_valid_test_dataset_provider")
+    seen: list[ClassFacts] = []
+    for node in provider.nodes if provider is not None else ():
+        name = dotted_name(node.func) if isinstance(node, ast.Call) else None
+        ref = script.project.resolve(provider.module, name) if name and provider is not None else None
+        if isinstance(ref, ClassFacts) and script.project.method(ref, "__getitem__") is not None:
+            seen.append(ref)
+    return any(_CONVERTS.search(_text(cls, "")) for cls in seen), bool(seen)
+
+
+def _text(cls: ClassFacts, method: str) -> str:
+    node = cls.methods.get(method) if method else cls.node
+    return "" if node is None else "\n".join(cls.module.lines[node.lineno - 1 : node.end_lineno])

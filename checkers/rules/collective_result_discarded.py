@@ -1,0 +1,77 @@
+"""W7605"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..facts.module import ClassFacts, ModuleFacts
+from ..finding import Finding
+from ..project.project import External, FunctionRef, dotted_name
+from ..rule import Rule, Symptom
+from ..tpstate.verdicts import place_of
+
+if TYPE_CHECKING:
+    from ..tpstate.analysis import Analysis
+
+_HELPER = r"(?:(?:all_)?(?:reduce|gather|scatter|copy)(?:_scatter)?(?:_last_dim|_with_backward)?_(?:from|to)_\w+_region|tensor_model_parallel_all_(?:reduce|gather))"
+_STATEMENT = re.compile(rf"^[ \t]*(?:\w+\.)*{_HELPER}\(", re.MULTILINE)
+
+
+class CollectiveResultDiscarded(Rule):
+    """The result of a tensor-parallel collective is thrown away."""
+
+    code, symbol = "W7605", "collective-result-discarded"
+    message = "`%(call)s` returns the result, and nothing takes it: `%(argument)s` stays what this rank had"
+    advice = "Write `%(argument)s = %(call)s(%(argument)s)`."
+    why = "The region functions are autograd functions: they return a new tensor, and promise nothing about the old one."
+    symptom = Symptom.WRONG_NUMBERS
+    runtime = "Each rank goes on with its own part; the loss differs between ranks, silently."
+    limits = (
+        "Only for calls that stand alone as a statement and name a region function of a parallel library. A discarded "
+        "reduce cannot be decided: Megatron's happens to add up in place where its argument is contiguous."
+    )
+    guide = "beyond the guide"
+
+    bad = """
+    from megatron.core.tensor_parallel import gather_from_tensor_model_parallel_region
+    from torch import nn
+
+
+    class Output(nn.Module):
+        def forward(self, x):
+            y = x @ self.weight
+            gather_from_tensor_model_parallel_region(y)  # [collective-result-discarded]
+            return self.norm(y)
+    """
+    good = """
+    from megatron.core.tensor_parallel import gather_from_tensor_model_parallel_region
+    from torch import nn
+
+
+    class Output(nn.Module):
+        def forward(self, x):
+            y = x @ self.weight
+            y = gather_from_tensor_model_parallel_region(y)
+            return self.norm(y)
+    """
+
+    def check(self, analysis: Analysis) -> Iterator[Finding]:
+        for module in analysis.project.modules:
+            lines = {module.text.count("\n", 0, match.end()) + 1 for match in _STATEMENT.finditer(module.text)}
+            for node in ast.walk(module.tree) if lines else ():
+                if isinstance(node, ast.Expr) and node.lineno in lines and isinstance(node.value, ast.Call) and node.value.args:
+                    name = dotted_name(node.value.func) or ""
+                    if _is_parallel(analysis, module, name):
+                        call, argument = name.rsplit(".", 1)[-1], ast.unparse(node.value.args[0])
+                        is_lost = "_reduce_from" not in f"_{call}" and "all_reduce" not in call
+                        yield self.finding(place_of(module, node.value), object=call, decided=is_lost, call=call, argument=argument)
+
+
+def _is_parallel(analysis: Analysis, module: ModuleFacts, name: str) -> bool:
+    ref = analysis.project.resolve(module, name)
+    if isinstance(ref, External):
+        return "parallel" in ref.dotted
+    return isinstance(ref, FunctionRef | ClassFacts) and any(isinstance(n, ast.Return) and n.value is not None for n in ast.walk(ref.node))

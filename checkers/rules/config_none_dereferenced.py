@@ -1,0 +1,123 @@
+"""W7312"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..facts.module import ClassFacts
+from ..finding import Finding
+from ..project.distributed import is_named_distributed, is_vendored
+from ..rule import Rule, Symptom
+from ..tpstate.config_chain import provider_of
+from ..tpstate.events import Built
+from ..tpstate.verdicts import place_of
+
+if TYPE_CHECKING:
+    from ..tpstate.analysis import Analysis
+
+
+class ConfigNoneDereferenced(Rule):
+    """A distributed module gives its config the default None and reads attributes of it unchecked."""
+
+    code, symbol = "W7312", "config-none-dereferenced"
+    message = (
+        "`%(name)s` of `%(cls)s` may be left out and is None then, but `%(read)s` is read without a check"
+    )
+    advice = 'Give `%(name)s` no default, or raise first: `if %(name)s is None: raise ValueError("%(cls)s needs %(name)s")`.'
+    why = (
+        "A default says that the argument may be left out. Where it may not, the error should name the module and the "
+        "argument, not an attribute of None."
+    )
+    symptom = Symptom.TRAP
+    runtime = "AttributeError: 'NoneType' object has no attribute 'init_method'"
+    limits = "Silent where the constructor tests the config in any way, or gives it another value."
+    guide = "2.3: the chain of config"
+
+    bad = """
+    from megatron.core.tensor_parallel import ColumnParallelLinear
+    from torch import nn
+
+
+    class IceDistributedMlp(nn.Module):
+        def __init__(self, dim, config=None):
+            super().__init__()
+            self.fc = ColumnParallelLinear(
+                dim, dim, config=config, gather_output=True,
+                init_method=config.init_method,  # [config-none-dereferenced]
+            )
+    """
+    good = """
+    from megatron.core.tensor_parallel import ColumnParallelLinear
+    from torch import nn
+
+
+    class IceDistributedMlp(nn.Module):
+        def __init__(self, dim, config):
+            super().__init__()
+            self.fc = ColumnParallelLinear(
+                dim, dim, config=config, gather_output=True, init_method=config.init_method,
+            )
+    """
+
+    def check(self, analysis: Analysis) -> Iterator[Finding]:
+        holders = {
+            id(e.owner) for e in analysis.log.events if type(e) is Built and provider_of(e) is not None
+        }
+        for cls in analysis.project.classes():
+            method = cls.methods.get("__init__")
+            if method is None or id(cls) not in holders and not is_named_distributed(cls):
+                continue
+            if is_vendored(analysis.project, cls.module):
+                continue
+            for name in ("config", "megatron_config"):
+                read = _first_read(method, name) if _defaults_to_none(method, name) else None
+                if read is not None:
+                    yield self._finding(cls, name, read)
+
+    def _finding(self, cls: ClassFacts, name: str, read: ast.Attribute) -> Finding:
+        return self.finding(
+            place_of(cls.module, read), object=cls.name, cls=cls.name, name=name, read=ast.unparse(read)
+        )
+
+
+def _defaults_to_none(method: ast.FunctionDef, name: str) -> bool:
+    spec = method.args
+    positional = [*spec.posonlyargs, *spec.args]
+    pairs = [
+        *zip(reversed(positional), reversed(spec.defaults), strict=False),
+        *zip(spec.kwonlyargs, spec.kw_defaults, strict=True),
+    ]
+    return any(
+        arg.arg == name and isinstance(default, ast.Constant) and default.value is None
+        for arg, default in pairs
+    )
+
+
+def _first_read(method: ast.FunctionDef, name: str) -> ast.Attribute | None:
+    """The first `config.…` of a constructor that never asks whether there is a config; None where it does."""
+    reads: list[ast.Attribute] = []
+    pending: list[tuple[ast.AST, ast.AST]] = [(statement, method) for statement in method.body]
+    while pending:
+        node, parent = pending.pop()
+        if isinstance(node, ast.Try | ast.Lambda | ast.FunctionDef):
+            continue
+        if isinstance(node, ast.Name) and node.id == name:
+            if isinstance(parent, ast.Attribute):
+                reads.append(parent)
+            elif not isinstance(parent, ast.Call | ast.keyword | ast.Assign) or isinstance(
+                node.ctx, ast.Store
+            ):
+                return None
+            elif (
+                isinstance(parent, ast.Call)
+                and isinstance(parent.func, ast.Name)
+                and parent.func.id in _TESTS
+            ):
+                return None
+        pending += [(child, node) for child in ast.iter_child_nodes(node)]
+    return min(reads, key=lambda read: (read.lineno, read.col_offset)) if reads else None
+
+
+_TESTS = ("getattr", "hasattr", "isinstance", "bool", "callable")

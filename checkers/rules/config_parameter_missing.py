@@ -1,0 +1,79 @@
+"""E7304"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..finding import Finding
+from ..rule import Rule, Symptom
+from ..tpstate.callers import callee_text, head, inner_steps, owner_of
+from ..tpstate.config_chain import dropped_configs, has_config
+from ..tpstate.layers import label
+from ..tpstate.verdicts import at
+
+if TYPE_CHECKING:
+    from ..tpstate.analysis import Analysis
+
+
+class ConfigParameterMissing(Rule):
+    """A module that holds parallel layers takes no config, so it has none to give them."""
+
+    code, symbol = "E7304", "config-parameter-missing"
+    message = "`%(cls)s.__init__` takes no `config`, and `%(layer)s` below it needs one"
+    advice = "Add `config` to its parameters and pass it on: `config=config` in `%(call)s` (line %(line)d)."
+    why = "The Megatron config must reach every parallel layer from the stage, through every module between."
+    symptom = Symptom.CRASH
+    runtime = "TypeError: missing keyword-only argument 'config', or AttributeError on None, when the layer is built"
+    limits = "Silent where a config comes from elsewhere: from `get_args()`, an attribute, `**kwargs` or a closure."
+    guide = "2.3: the chain of config"
+    maturity = "stable"
+
+    bad = """
+    from megatron.core.tensor_parallel import ColumnParallelLinear
+    from torch import nn
+
+
+    class WideDistributedMlp(nn.Module):
+        def __init__(self, dim):  # [config-parameter-missing]
+            super().__init__()
+            self.fc = ColumnParallelLinear(dim, dim, init_method=nn.init.zeros_, gather_output=True)
+    """
+    good = """
+    from megatron.core.tensor_parallel import ColumnParallelLinear
+    from torch import nn
+
+
+    class WideDistributedMlp(nn.Module):
+        def __init__(self, dim, config):
+            super().__init__()
+            self.fc = ColumnParallelLinear(dim, dim, config=config, init_method=nn.init.zeros_, gather_output=True)
+    """
+
+    def check(self, analysis: Analysis) -> Iterator[Finding]:
+        seen = set()
+        for site, event in dropped_configs(analysis.log.events):
+            cls = owner_of(site)
+            if (
+                cls is None
+                or id(cls) in seen
+                or has_config(site) is not None
+                or "__init__" not in cls.methods
+            ):
+                continue
+            method = cls.methods["__init__"]
+            if site.function is not method or method.args.kwarg is not None:
+                continue
+            seen.add(id(cls))
+            yield self.finding(
+                head(site, method),
+                object=cls.name,
+                evidence=(
+                    at(site, f"`{callee_text(site)}` is built here without a config"),
+                    *inner_steps(event, site, f"`{label(event.obj)}` needs it here"),
+                ),
+                cls=cls.name,
+                layer=label(event.obj),
+                call=callee_text(site),
+                line=site.node.lineno,
+            )

@@ -1,0 +1,85 @@
+"""W7509"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..finding import Finding
+from ..project.data_reads import MIDDLE, data_reads
+from ..project.scopes import Scope
+from ..project.training import Training, TrainingScript
+from ..rule import Rule, Symptom
+from ..tpstate.verdicts import place_of
+
+if TYPE_CHECKING:
+    from ..tpstate.analysis import Analysis
+
+_PIPELINE = re.compile(r"is_pipeline_(first|last)_stage|get_pipeline_model_parallel_rank")
+
+
+class DataReadOnEveryStage(Rule):
+    """The pipeline stages between the first and the last read data that they do not need."""
+
+    code, symbol = "W7509", "data-read-on-every-stage"
+    message = "`%(call)s` runs on every pipeline stage; only the first needs the input and only the last the labels"
+    advice = "Read under `if mpu.is_pipeline_first_stage() or mpu.is_pipeline_last_stage():`."
+    why = (
+        "What a middle stage is given as its iterator depends on the framework: one of its own, whose reading is "
+        "wasted, or None, or one that the chunks of an interleaved schedule share and that runs dry."
+    )
+    symptom = Symptom.HANG
+    runtime = "The first validation step with an interleaved schedule never ends; otherwise every node reads all data."
+    limits = (
+        "Silent for two stages, where both need data; behind any other test, such as tensor-parallel rank 0 with a "
+        "broadcast; and where nothing shows that the step runs in a pipeline."
+    )
+    guide = "Principle 11, trap 5: only the first stage reads data"
+
+    bad = """
+    from functools import partial
+    from megatron.core import mpu
+    from losses import l2_loss
+
+
+    def forward_step(data_iterator, model):
+        field, label = next(data_iterator)  # [data-read-on-every-stage]
+        output = model(field.cuda().float() if mpu.is_pipeline_first_stage() else None)
+        return output, partial(l2_loss, label.cuda().float())
+    """
+    good = """
+    from functools import partial
+    from megatron.core import mpu
+    from losses import l2_loss
+
+
+    def forward_step(data_iterator, model):
+        field = label = None
+        if mpu.is_pipeline_first_stage() or mpu.is_pipeline_last_stage():
+            field, label = next(data_iterator)
+            field, label = field.cuda().float(), label.cuda().float()
+        output = model(field)
+        return output, partial(l2_loss, label)
+    """
+
+    def check(self, analysis: Analysis) -> Iterator[Finding]:
+        for script in analysis.project.knowledge(Training):
+            for step in script.forward_steps:
+                if not _has_middle_stage(script, step):
+                    continue
+                for read in data_reads(script, step):
+                    if MIDDLE in read.where.stages and not read.where.is_open:
+                        name = read.scope.function.name if read.scope.function is not None else ""
+                        yield self.finding(place_of(read.scope.module, read.node), object=name, call=ast.unparse(read.node))
+
+
+def _has_middle_stage(script: TrainingScript, step: Scope) -> bool:
+    """By the number of stages; where that is not known, a step that tells them apart needs no data on the others."""
+    if script.num_stages is not None:
+        return script.num_stages > 2
+    if script.family is not None and script.family.complete:
+        return len(script.family.stages) > 2
+    return step.function is not None and _PIPELINE.search(ast.unparse(step.function)) is not None
+

@@ -1,0 +1,95 @@
+"""C7407"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..facts.module import ClassFacts
+from ..finding import Finding
+from ..project.distributed import distributed_classes, original_path
+from ..project.registries import registries
+from ..rule import Rule, Scope, Symptom
+from ..tpstate.callers import head
+from ..tpstate.events import Site
+
+if TYPE_CHECKING:
+    from ..tpstate.analysis import Analysis
+
+_NAME = re.compile(r"[A-Z]\w*[a-z0-9]Distributed[A-Z0-9]\w*$")
+
+
+class DistributedNaming(Rule):
+    """A distributed module, or its file, is not named `{Style}Distributed{Type}`."""
+
+    code, symbol = "C7407", "distributed-naming"
+    message = "%(problem)s"
+    advice = "%(hint)s"
+    why = "The file table of the review is made from names: what does not follow the pattern looks as if it were missing."
+    symptom = Symptom.LAYOUT
+    runtime = "no effect"
+    limits = (
+        "Only classes in the folder of a registry; a file is named for one of the distributed classes in it."
+    )
+    guide = "2.2: naming"
+    scope = Scope.GUIDE
+
+    bad = """
+    from torch import nn
+
+
+    class DistributedIceFuser(nn.Module):  # [distributed-naming]
+        def forward(self, x):
+            return x
+
+
+    _FUSER_REGISTRY = {"DistributedIceFuser": DistributedIceFuser}
+    """
+    good = """
+    from torch import nn
+
+
+    class Example(nn.Module):
+        def forward(self, x):
+            return x
+
+
+    _FUSER_REGISTRY = {"Example": Example}
+    """
+
+    def check(self, analysis: Analysis) -> Iterator[Finding]:
+        project = analysis.project
+        folders = {registry.module.path.parent for registry in registries(project)}
+        by_module: dict[int, list[ClassFacts]] = {}
+        for cls in distributed_classes(project):
+            if cls.module.path.parent in folders:
+                by_module.setdefault(id(cls.module), []).append(cls)
+        for classes in by_module.values():
+            yield from self._of_file(classes)
+
+    def _of_file(self, classes: list[ClassFacts]) -> Iterator[Finding]:
+        wrong = [cls for cls in classes if not _NAME.match(cls.name)]
+        for cls in wrong:
+            style = cls.name.replace("Distributed", "", 1)
+            yield self._finding(
+                cls,
+                f"`{cls.name}` is not named as {{Style}}Distributed{{Type}}",
+                f"Split `{style}` into style and type, with `Distributed` between them.",
+            )
+        module = classes[0].module
+        stems = {module.path.stem.lower().replace("_", "")}
+        original = original_path(module.path)
+        named = (
+            any(cls.name.lower() in stems for cls in classes) or original is not None and original.is_file()
+        )
+        if not named and not wrong:
+            cls = classes[0]
+            yield self._finding(
+                cls, f"`{cls.name}` lives in `{module.path.name}`", f"Name the file `{cls.name.lower()}.py`."
+            )
+
+    def _finding(self, cls: ClassFacts, problem: str, hint: str) -> Finding:
+        return self.finding(
+            head(Site(cls.module, cls.node), cls.node), object=cls.name, problem=problem, hint=hint
+        )

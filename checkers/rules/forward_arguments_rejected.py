@@ -1,0 +1,110 @@
+"""E7313"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..finding import Evidence, Finding
+from ..project.dict_interface import dict_forward_of
+from ..rule import Rule, Symptom
+from ..tpstate.callers import by_written_call, callee_text, parameters, signature_is_known, through_super
+from ..tpstate.events import Rejected
+from ..tpstate.verdicts import owner_name, site_place
+
+if TYPE_CHECKING:
+    from ..tpstate.analysis import Analysis
+
+
+class ForwardArgumentsRejected(Rule):
+    """A submodule is called with arguments its forward does not accept."""
+
+    code, symbol = "E7313", "forward-arguments-rejected"
+    message = "`%(call)s` runs `%(cls)s.forward`, and %(problem)s"
+    advice = "`%(cls)s.forward` takes: %(takes)s."
+    why = (
+        "nn.Module hides the signature of `forward` behind `__call__`, so no type checker compares a call of a "
+        "submodule with it, least of all through a registry."
+    )
+    symptom = Symptom.CRASH
+    runtime = "TypeError: forward() takes 2 positional arguments but 3 were given"
+    limits = (
+        "Silent where the submodule cannot be told, where its forward is decorated or replaced, where a class has a "
+        "`__call__` of its own, and for a call through `super()`."
+    )
+    guide = "Principle 12: one forward interface for fusers"
+    maturity = "stable"
+
+    bad = """
+    from torch import nn
+
+
+    class Block(nn.Module):
+        def forward(self, x):
+            return 2 * x
+
+
+    _BLOCK_REGISTRY = {"Block": Block}
+
+
+    class Fuser(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.block = _BLOCK_REGISTRY["Block"]()
+
+        def forward(self, x, mask):
+            return self.block(x, mask)  # [forward-arguments-rejected]
+    """
+    good = """
+    from torch import nn
+
+
+    class Block(nn.Module):
+        def forward(self, x):
+            return 2 * x
+
+
+    _BLOCK_REGISTRY = {"Block": Block}
+
+
+    class Fuser(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.block = _BLOCK_REGISTRY["Block"]()
+
+        def forward(self, x, mask):
+            return self.block(x) * mask
+    """
+
+    def check(self, analysis: Analysis) -> Iterator[Finding]:
+        for site, event, certain in by_written_call(analysis.log.events, Rejected):
+            cls = event.holder
+            if event.what != "forward" or cls is None or through_super(event.site):
+                continue
+            if not signature_is_known(analysis.project, cls, "forward"):
+                continue
+            if "positional" in event.problem and dict_forward_of(analysis.project, cls) is not None:
+                continue  # said by submodule-not-given-dict
+            method = cls.methods["forward"]
+            yield self.finding(
+                site_place(site),
+                object=owner_name(event),
+                evidence=(
+                    Evidence(cls.module.display, method.lineno, f"`{cls.name}.forward` is declared here"),
+                ),
+                decided=certain,
+                call=callee_text(site),
+                cls=cls.name,
+                problem=_without_self(event.problem),
+                takes=", ".join(parameters(method)) or "nothing",
+            )
+
+
+def _without_self(problem: str) -> str:
+    """Counts as the caller counts them: the binding counts `self`."""
+    return (
+        re.sub(r"\b\d+\b", lambda count: str(int(count[0]) - 1), problem)
+        if "positional" in problem
+        else problem
+    )

@@ -1,0 +1,117 @@
+"""E7302"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..finding import Finding
+from ..project.dict_interface import DictForward, dict_forwards, object_branch_keeps_object, stale_block_calls
+from ..rule import Rule, Scope, Symptom
+from ..tpstate.callers import head
+from ..tpstate.events import Site
+from ..tpstate.verdicts import place_of
+
+if TYPE_CHECKING:
+    from ..tpstate.analysis import Analysis
+
+
+class FuserInputNotNormalized(Rule):
+    """A fuser does not bring its input into one form: dict or object in, dict on to the blocks, updated by each."""
+
+    code, symbol = "E7302", "fuser-input-not-normalized"
+    message = "`%(cls)s.forward` %(problem)s"
+    advice = "%(hint)s"
+    why = (
+        "Stages pass a dict, older models an object. Each block reads `x` from what it is given: the wrong form fails, "
+        "and a dict that is not updated gives every block the input of the first."
+    )
+    symptom = Symptom.WRONG_NUMBERS
+    runtime = "TypeError: 'SimpleNamespace' object is not subscriptable; or no error and one block's worth of change"
+    limits = "Only classes named as fusers whose forward reads `x` from its first parameter; tensor-only fusers are right."
+    guide = "Principle 12: one forward interface for fusers"
+    scope = Scope.GUIDE
+
+    bad = """
+    from torch import nn
+
+
+    class IceDistributedFuser(nn.Module):
+        def __init__(self, blocks):
+            super().__init__()
+            self.blocks = nn.ModuleList(blocks)
+
+        def forward(self, obj):  # [fuser-input-not-normalized]
+            x = obj["x"]
+            for block in self.blocks:
+                x = block(obj)  # [fuser-input-not-normalized]
+            return x
+    """
+    good = """
+    from torch import nn
+
+
+    class IceDistributedFuser(nn.Module):
+        def __init__(self, blocks):
+            super().__init__()
+            self.blocks = nn.ModuleList(blocks)
+
+        def forward(self, obj):
+            if isinstance(obj, dict):
+                x = obj["x"]
+            else:
+                x = obj.x
+                obj = {"x": x, "mask": getattr(obj, "mask", None)}
+            for block in self.blocks:
+                x = block(obj)
+                obj["x"] = x
+            return x
+    """
+
+    def check(self, analysis: Analysis) -> Iterator[Finding]:
+        for forward in dict_forwards(analysis.project):
+            if "Fuser" in forward.cls.name:
+                yield from self._check(forward)
+
+    def _check(self, forward: DictForward) -> Iterator[Finding]:
+        cls, name = forward.cls, forward.name
+        only = _handles_only(forward)
+        if only:
+            other = "object" if only == "dict" else "dict"
+            yield self.finding(
+                head(Site(cls.module, forward.method), forward.method),
+                object=cls.name,
+                cls=cls.name,
+                problem=f"handles only {'a' if only == 'dict' else 'an'} {only}, not {'an' if other == 'object' else 'a'} {other}",
+                hint=f"Test `isinstance({name}, dict)` and turn an object into a dict first.",
+            )
+        kept = object_branch_keeps_object(forward)
+        if kept is not None:
+            yield self.finding(
+                head(Site(cls.module, kept), kept),
+                object=cls.name,
+                cls=cls.name,
+                problem="hands an object on to its blocks as it is",
+                hint=f'Rebuild it here: `{name} = {{"x": x, "mask": mask}}`.',
+            )
+        for call in stale_block_calls(forward):
+            yield self.finding(
+                place_of(cls.module, call),
+                object=cls.name,
+                cls=cls.name,
+                problem=f"gives every block the same `{name}`",
+                hint=f'Store the result for the next block: `{name}["x"] = x`.',
+            )
+
+
+def _handles_only(forward: DictForward) -> str:
+    """Which form alone is read: dict, object, or empty where both are, or where the input is replaced."""
+    if forward.branches is not None or forward.mentions("isinstance(") or forward.mentions("hasattr("):
+        return ""
+    keys = any(forward.is_key(node, "x") for node in forward.nodes)
+    attributes = any(
+        isinstance(node, ast.Attribute) and node.attr == "x" and forward.is_obj(node.value)
+        for node in forward.nodes
+    )
+    return "" if keys == attributes else "dict" if keys else "object"

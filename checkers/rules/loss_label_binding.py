@@ -1,0 +1,103 @@
+"""E7512"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..finding import Finding
+from ..project.loss_binding import LossBinding, loss_bindings
+from ..project.training import Training
+from ..rule import Rule, Symptom
+from ..tpstate.events import Site
+from ..tpstate.verdicts import at, place_of
+
+if TYPE_CHECKING:
+    from ..tpstate.analysis import Analysis
+
+
+class LossLabelBinding(Rule):
+    """The function returned beside the output does not take exactly the output, or has the output bound as the label."""
+
+    code, symbol = "E7512", "loss-label-binding"
+    message = "the schedule calls `%(loss)s` with the output alone, %(problem)s"
+    advice = "%(typed)s"
+    why = (
+        "The schedule calls the returned function on the last stage with the output of the model. The label has to be "
+        "bound before: by a closure or by `partial(loss_func, label)`."
+    )
+    symptom = Symptom.WRONG_NUMBERS
+    runtime = "A loss of exactly 0 from the first step on, or TypeError: loss_func() missing 1 required positional argument"
+    limits = "Silent where the function cannot be seen, is decorated, or gets `*` or `**` arguments."
+    guide = "3.2 forward_step_func"
+
+    bad = """
+    from functools import partial
+    import torch
+
+
+    def forward_step(data_iterator, model):
+        field, target = next(data_iterator)
+        output = model(field.float())
+
+        def loss_func(output, target=target.float()):
+            loss = (output - target).abs().mean()
+            return loss, torch.tensor(1), {"loss": loss.detach()}
+
+        return output, partial(loss_func, output)  # [loss-label-binding]
+    """
+    good = """
+    from functools import partial
+    import torch
+
+
+    def forward_step(data_iterator, model):
+        field, target = next(data_iterator)
+        output = model(field.float())
+
+        def loss_func(output, target=target.float()):
+            loss = (output - target).abs().mean()
+            return loss, torch.tensor(1), {"loss": loss.detach()}
+
+        return output, partial(loss_func)
+    """
+
+    def check(self, analysis: Analysis) -> Iterator[Finding]:
+        for script in analysis.project.knowledge(Training):
+            for step in script.forward_steps:
+                for binding in loss_bindings(script, step):
+                    found = _problem(binding)
+                    if found is None:
+                        continue
+                    name = getattr(binding.function, "name", "lambda")
+                    module = binding.loss.module if binding.loss is not None else step.module
+                    evidence = (at(Site(module, _first(binding)), f"`{name}` takes ({ast.unparse(binding.function.args)})"),)
+                    place = place_of(step.module, binding.node)
+                    yield self.finding(place, object=name, evidence=evidence, loss=name, problem=found[0], typed=found[1])
+
+
+def _first(binding: LossBinding) -> ast.expr | ast.stmt:
+    return binding.function
+
+
+def _problem(binding: LossBinding) -> tuple[str, str] | None:
+    """What goes wrong, and what to type."""
+    if binding.is_open:
+        return None
+    output, free = binding.output, binding.free
+    if isinstance(output, ast.Name):
+        for value in binding.bound:
+            if isinstance(value, ast.Name) and value.id == output.id:
+                taker = f"which lands in `{free[0]}`" if free else "and no parameter is left for it"
+                text = f"{taker}, because `{output.id}` is bound already: the loss compares the output with itself"
+                return text, "Bind the label instead of the output, or nothing where a default or a closure holds it."
+    if binding.takes_more:
+        return None
+    given = {name for name in binding.required if binding.free and name != binding.free[0]}
+    if given:
+        missing = next(name for name in binding.required if name in given)
+        return f"and nothing is given for `{missing}`", f"Bind `{missing}` with functools.partial."
+    if not free:
+        return "and it takes no argument more", "Leave its first parameter free for the output."
+    return None

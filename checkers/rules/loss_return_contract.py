@@ -1,0 +1,104 @@
+"""E7513"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..finding import Finding
+from ..project.loss_binding import loss_bindings
+from ..project.project import dotted_name
+from ..project.scopes import Scope
+from ..project.training import Training
+from ..rule import Rule, Symptom
+from ..tpstate.verdicts import place_of
+
+if TYPE_CHECKING:
+    from ..tpstate.analysis import Analysis
+
+_REDUCTIONS = frozenset("mean sum item mse_loss l1_loss smooth_l1_loss cross_entropy huber_loss abs".split())
+
+
+class LossReturnContract(Rule):
+    """The loss function does not return `(loss, num_tokens, dict)`."""
+
+    code, symbol = "E7513", "loss-return-contract"
+    message = "`%(loss)s` returns %(problem)s; the schedule takes (loss, num_tokens, {name: value}) apart"
+    advice = "Return `loss, num_tokens, {'lm loss': reporting_loss}`."
+    why = "The schedule takes the result apart to scale the loss by the tokens and to report the values of the dict."
+    symptom = Symptom.CRASH
+    runtime = "TypeError: len() of a 0-d tensor, or AttributeError: 'Tensor' object has no attribute 'keys'"
+    limits = (
+        "The pair `(loss, dict)` of older Megatron releases is right too. Silent where what is returned cannot be seen."
+    )
+    guide = "3.2 forward_step_func"
+
+    bad = """
+    from functools import partial
+
+
+    def l2_loss(label, output):
+        return (output - label).pow(2).mean()  # [loss-return-contract]
+
+
+    def forward_step(data_iterator, model):
+        field, label = next(data_iterator)
+        return model(field), partial(l2_loss, label)
+    """
+    good = """
+    from functools import partial
+    import torch
+
+
+    def l2_loss(label, output):
+        loss = (output - label).pow(2).mean()
+        return loss, torch.tensor(1, device=loss.device), {"l2": loss.detach()}
+
+
+    def forward_step(data_iterator, model):
+        field, label = next(data_iterator)
+        return model(field), partial(l2_loss, label)
+    """
+
+    def check(self, analysis: Analysis) -> Iterator[Finding]:
+        for script in analysis.project.knowledge(Training):
+            for step in script.forward_steps:
+                for binding in loss_bindings(script, step):
+                    loss = binding.loss
+                    if loss is None or loss.function is None or any(_yields(node) for node in loss.nodes):
+                        continue
+                    for node in loss.nodes:
+                        problem = _problem(loss, node.value) if isinstance(node, ast.Return) and node.value else None
+                        if problem is not None:
+                            place, name = place_of(loss.module, node), loss.function.name
+                            yield self.finding(place, object=name, loss=name, problem=problem)
+
+
+def _yields(node: ast.AST) -> bool:
+    return isinstance(node, ast.Yield | ast.YieldFrom)
+
+
+def _problem(loss: Scope, value: ast.expr) -> str | None:
+    if isinstance(value, ast.Name):
+        value = loss.value(value.id) or value
+    if isinstance(value, ast.Tuple):
+        if any(isinstance(item, ast.Starred) for item in value.elts):
+            return None
+        if len(value.elts) not in (2, 3):
+            return f"{len(value.elts)} values"
+        last = value.elts[-1]
+        if isinstance(last, ast.Name):
+            last = loss.value(last.id) or last
+        return f"`{ast.unparse(value.elts[-1])}` as the last value, which is no dict" if _is_number(last) else None
+    return "the loss alone" if _is_number(value) else None
+
+
+def _is_number(node: ast.expr) -> bool:
+    """Whether an expression is surely a tensor or a number."""
+    if isinstance(node, ast.BinOp):
+        return not isinstance(node.op, ast.BitOr)
+    if isinstance(node, ast.Call):
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else dotted_name(node.func) or ""
+        return name in _REDUCTIONS
+    return isinstance(node, ast.Constant) and isinstance(node.value, int | float)

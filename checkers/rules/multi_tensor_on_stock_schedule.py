@@ -1,0 +1,122 @@
+"""W7516"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..facts.module import ClassFacts, ModuleFacts
+from ..finding import Finding
+from ..project.boundary import Boundaries
+from ..project.project import External, Project
+from ..project.stages import Stage, Stages
+from ..rule import Rule, Symptom
+from ..tpstate.verdicts import place_of
+
+if TYPE_CHECKING:
+    from ..tpstate.analysis import Analysis
+
+_DESCRIBED = re.compile(r"PipelineTensorShapeConfig|pipeline_tensor_shape|stage_shapes|tensor_shapes|pack_tensors|unpack_tensors")
+_TAKES = re.compile(r"^[ \t]*\(?((?:\w+[ \t]*,[ \t]*)+\w+),?\)?[ \t]*=[ \t]*(?:tuple\(|list\()?self\.input_tensor\)?[ \t]*(?:#.*)?$", re.MULTILINE)
+
+
+class MultiTensorOnStockSchedule(Rule):
+    """A stage sends several tensors on Megatron's own schedule, which carries one."""
+
+    code, symbol = "W7516", "multi-tensor-on-stock-schedule"
+    message = "`%(stage)s` sends %(count)d tensors, and the stock Megatron schedule carries one for each boundary"
+    advice = "Pack them: `return torch.cat([a, b], dim=-1)`, and take them apart with chunk; or use a schedule with shapes."
+    why = (
+        "The point-to-point code of Megatron allocates one receive buffer of (sequence, batch, hidden) and sends back "
+        "the gradient of the first output alone."
+    )
+    symptom = Symptom.CRASH
+    runtime = "AttributeError: 'tuple' object has no attribute 'shape' in the point-to-point call"
+    limits = "Silent where anything in the project describes the shapes or packs the tensors, and for other frameworks."
+    guide = "beyond the guide; 3.1 describes the shapes that the OneScience schedule needs"
+
+    bad = """
+    from megatron.core.transformer.module import MegatronModule
+
+
+    class Encoder(MegatronModule):
+        def set_input_tensor(self, tensors):
+            self.input_tensor = tensors
+
+        def forward(self, x):
+            skip = self.enter(x)
+            return self.deep(skip), skip  # [multi-tensor-on-stock-schedule]
+
+
+    class Decoder(MegatronModule):
+        def set_input_tensor(self, tensors):
+            self.input_tensor = tensors
+
+        def forward(self, x=None):
+            x, skip = self.input_tensor
+            return self.leave(x + skip)
+    """
+    good = """
+    import torch
+    from megatron.core.transformer.module import MegatronModule
+
+
+    class Encoder(MegatronModule):
+        def set_input_tensor(self, tensors):
+            self.input_tensor = tensors
+
+        def forward(self, x):
+            skip = self.enter(x)
+            return torch.cat([self.deep(skip), skip], dim=-1)
+
+
+    class Decoder(MegatronModule):
+        def set_input_tensor(self, tensors):
+            self.input_tensor = tensors
+
+        def forward(self, x=None):
+            x, skip = self.input_tensor[0].chunk(2, dim=-1)
+            return self.leave(x + skip)
+    """
+
+    def check(self, analysis: Analysis) -> Iterator[Finding]:
+        project = analysis.project
+        stages = [stage for stage in project.knowledge(Stages) if not stage.is_last and _is_stock(project, stage.cls)]
+        if not stages or any(_DESCRIBED.search(module.text) for module in project.modules if not project.is_framework(module)):
+            return
+        for stage in stages:
+            takers = _takers(stage)
+            for node, count in _several(project, stage):
+                if count in takers:
+                    place = place_of(stage.cls.module, node)
+                    yield self.finding(place, object=stage.cls.name, stage=stage.cls.name, count=count)
+
+
+def _several(project: Project, stage: Stage) -> Iterator[tuple[ast.AST, int]]:
+    """Returns of more than one tensor."""
+    seen: set[int] = set()
+    for item in project.knowledge(Boundaries).of(stage).sent():
+        if item.count > 1 and item.seen.module is stage.cls.module and id(item.seen.node) not in seen:
+            seen.add(id(item.seen.node))
+            yield item.seen.node, item.count
+
+
+def _takers(stage: Stage) -> set[int]:
+    """How many tensors the classes around a stage take apart: without one, its tuple may be the final result."""
+    modules = {id(other.cls.module): other.cls.module for other in stage.family.stages}
+    modules[id(stage.cls.module)] = stage.cls.module
+    return {match[1].count(",") + 1 for module in modules.values() for match in _TAKES.finditer(module.text)}
+
+
+def _is_stock(project: Project, cls: ClassFacts) -> bool:
+    """Whether the class stands on Megatron itself: by a base class, else by what its file imports."""
+    bases = [entry.dotted for entry in project.mro(cls) if isinstance(entry, External)]
+    if any(base.startswith("megatron.") for base in bases):
+        return True
+    return _imports(cls.module, "megatron") and not _imports(cls.module, "onescience")
+
+
+def _imports(module: ModuleFacts, package: str) -> bool:
+    return any(module.absolute(edge.module).split(".")[0] == package for edge in module.edges)

@@ -1,0 +1,127 @@
+"""E7311"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..finding import Finding
+from ..rule import Rule, Symptom
+from ..tpstate.config_chain import provider_of
+from ..tpstate.events import Built
+from ..tpstate.providers import Provider, accepts
+from ..tpstate.verdicts import by_site, first_certain, owner_name, site_place
+
+if TYPE_CHECKING:
+    from ..tpstate.analysis import Analysis
+
+
+class ParallelLayerArgumentMissing(Rule):
+    """A parallel linear is built without an argument it requires, by position where it takes a keyword, or with one
+    it does not have."""
+
+    code, symbol = "E7311", "parallel-layer-argument-missing"
+    message = "`%(cls)s` (%(provider)s) is built %(problem)s"
+    advice = "%(hint)s"
+    why = (
+        "Megatron-Core's layers take everything after the two sizes by keyword, and give no default to `config` and "
+        "`init_method`, nor, for a row-parallel layer, to `bias`, `input_is_parallel` and `skip_bias_add`."
+    )
+    symptom = Symptom.CRASH
+    runtime = "TypeError: __init__() missing 1 required keyword-only argument: 'init_method'"
+    limits = (
+        "Silent where `**kwargs` are passed on. A layer whose source is not in the tree is only checked for what "
+        "Megatron-Core has required since 0.3. A missing `config` alone is the matter of config-not-forwarded."
+    )
+    guide = "2.4: parameters of the parallel linears"
+    maturity = "stable"
+
+    bad = """
+    from megatron.core.tensor_parallel import ColumnParallelLinear, RowParallelLinear
+    from torch import nn
+
+
+    class Mlp(nn.Module):
+        def __init__(self, dim, config):
+            super().__init__()
+            self.fc1 = ColumnParallelLinear(dim, 4 * dim, config=config, gather_output=False)  # [parallel-layer-argument-missing]
+            self.fc2 = RowParallelLinear(  # [parallel-layer-argument-missing]
+                4 * dim, dim, config, init_method=config.init_method, bias=True, input_is_parallel=True, skip_bias_add=False
+            )
+    """
+    good = """
+    from megatron.core.tensor_parallel import ColumnParallelLinear, RowParallelLinear
+    from torch import nn
+
+
+    class Mlp(nn.Module):
+        def __init__(self, dim, config):
+            super().__init__()
+            self.fc1 = ColumnParallelLinear(
+                dim, 4 * dim, config=config, init_method=config.init_method, gather_output=False
+            )
+            self.fc2 = RowParallelLinear(
+                4 * dim, dim, config=config, init_method=config.init_method, bias=True,
+                input_is_parallel=True, skip_bias_add=False,
+            )
+    """
+
+    def check(self, analysis: Analysis) -> Iterator[Finding]:
+        for events in by_site(analysis.log.events, Built):
+            wrong = [
+                (event, problem) for event in events for problem in [_problem(event)] if problem is not None
+            ]
+            event = first_certain([event for event, _ in wrong])
+            if event is None:
+                continue
+            text, hint = next(problem for other, problem in wrong if other is event)
+            row = provider_of(event)
+            assert row is not None
+            yield self.finding(
+                site_place(event.site),
+                object=owner_name(event),
+                cls=event.obj.cls.dotted.rsplit(".", 1)[-1],
+                provider=row.name,
+                problem=text,
+                hint=hint,
+            )
+
+
+def _problem(event: Built) -> tuple[str, str] | None:
+    """What does not fit, and what to type."""
+    row = provider_of(event)
+    if row is None or not isinstance(event.site.node, ast.Call):
+        return None
+    problems, hints = [], []
+    surplus = row.keyword_only and event.positional > len(row.positional) and "*" not in event.keywords
+    if surplus:
+        problems.append(
+            f"with {event.positional} arguments by position, of which only {len(row.positional)} may be"
+        )
+        hints.append(_by_keyword(row))
+    known = accepts(row)
+    unknown = [
+        name for name in event.keywords if known is not None and name not in known and name not in ("**", "*")
+    ]
+    if unknown:
+        problems.append(f"with `{unknown[0]}`, which it does not take")
+        hints.append(f"It takes: {', '.join(sorted(known or ()))}.")
+    missing = [] if event.open_keywords else [name for name in row.required if name not in event.obj.args]
+    if surplus or missing == ["config"]:
+        missing = [name for name in missing if name != "config"]
+    if missing:
+        problems.append(f"without {', '.join(f'`{name}`' for name in missing)}")
+        hints.append(f"Pass {', '.join(f'`{name}={_value(name)}`' for name in missing)}.")
+    return (" and ".join(problems), " ".join(hints)) if problems else None
+
+
+def _by_keyword(row: Provider) -> str:
+    return f"Only `{'`, `'.join(row.positional)}` may be given by position: write `config=config` and so on."
+
+
+_VALUES = {"config": "config", "init_method": "config.init_method", "bias": "True", "skip_bias_add": "False"}
+
+
+def _value(name: str) -> str:
+    return _VALUES.get(name, "…")

@@ -1,0 +1,123 @@
+"""E7505"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..finding import Finding
+from ..project.training import PretrainCall, Training
+from ..rule import Rule, Scope, Symptom
+from ..tpstate.verdicts import place_of
+
+if TYPE_CHECKING:
+    from ..tpstate.analysis import Analysis
+
+_NEEDED = ("train_valid_test_dataset_provider", "model_provider", "forward_step_func")
+
+
+class PretrainCallIncomplete(Rule):
+    """`pretrain` is called without something that training stages needs."""
+
+    code, symbol = "E7505", "pretrain-call-incomplete"
+    message = "`pretrain` is called %(problem)s"
+    advice = "Write `%(typed)s` in the call."
+    why = (
+        "Stages are no Megatron encoder or decoder, so the framework must be told that there is no model type; and "
+        "its default loader counts consumed samples, which only the cyclic one does with a plain Dataset."
+    )
+    symptom = Symptom.CRASH
+    runtime = "TypeError: pretrain() missing 1 required positional argument: 'model_type'"
+    limits = (
+        "Only for scripts that train stages. Silent where `**` hides arguments, and where a loader of another type "
+        "is given together with a provider that returns iterators."
+    )
+    guide = "3.4 the pretrain entry"
+    scope = Scope.GUIDE
+
+    bad = """
+    from onescience.distributed.megatron.training import pretrain
+    from onescience.distributed.pipelinetensorshapeconfig import PipelineTensorShapeConfig
+    from steps import datasets, forward_step_func, stage_of_rank
+
+
+    def model_provider(pre_process=False, post_process=True):
+        return stage_of_rank(PipelineTensorShapeConfig(num_stages=2, stage_shapes=[[[1, 96, 32], [1, 96, 32]]]))
+
+
+    if __name__ == "__main__":
+        datasets.is_distributed = True
+        pretrain(  # [pretrain-call-incomplete]
+            train_valid_test_dataset_provider=datasets,
+            model_provider=model_provider,
+            model_type=None,
+            forward_step_func=forward_step_func,
+        )
+    """
+    good = """
+    from onescience.distributed.megatron.training import pretrain
+    from onescience.distributed.pipelinetensorshapeconfig import PipelineTensorShapeConfig
+    from steps import datasets, forward_step_func, stage_of_rank
+
+
+    def model_provider(pre_process=False, post_process=True):
+        return stage_of_rank(PipelineTensorShapeConfig(num_stages=2, stage_shapes=[[[1, 96, 32], [1, 96, 32]]]))
+
+
+    if __name__ == "__main__":
+        datasets.is_distributed = True
+        pretrain(
+            train_valid_test_dataset_provider=datasets,
+            model_provider=model_provider,
+            model_type=None,
+            forward_step_func=forward_step_func,
+            args_defaults={"dataloader_type": "cyclic"},
+        )
+    """
+
+    def check(self, analysis: Analysis) -> Iterator[Finding]:
+        for script in analysis.project.knowledge(Training):
+            call = script.pretrain
+            if call is None or not script.drives_stages:
+                continue
+            for problem, typed in _problems(call):
+                yield self.finding(place_of(script.module, call.node), object="pretrain", problem=problem, typed=typed)
+
+
+def _problems(call: PretrainCall) -> Iterator[tuple[str, str]]:
+    for name in _NEEDED:
+        if name not in call.given and not call.is_open:
+            yield f"without `{name}`", f"{name}={name}"
+    model_type = call.given.get("model_type")
+    if model_type is None:
+        if not call.is_open:
+            yield "without `model_type`", "model_type=None"
+    elif isinstance(model_type, ast.Attribute | ast.Constant) and not _is(model_type, None):
+        yield f"with model_type={ast.unparse(model_type)}, and stages have none", "model_type=None"
+    yield from _loader(call)
+
+
+def _loader(call: PretrainCall) -> Iterator[tuple[str, str]]:
+    defaults = call.given.get("args_defaults")
+    wanted = "args_defaults={'dataloader_type': 'cyclic'}"
+    if defaults is None:
+        if not call.is_open:
+            yield "without args_defaults, so the loader is not the cyclic one", wanted
+        return
+    if isinstance(defaults, ast.Name):
+        defaults = call.scope.value(defaults.id)
+    if not isinstance(defaults, ast.Dict) or None in defaults.keys:
+        return
+    entries = {key.value: value for key, value in zip(defaults.keys, defaults.values, strict=True) if isinstance(key, ast.Constant)}
+    if len(entries) < len(defaults.keys):
+        return
+    given = entries.get("dataloader_type")
+    if given is None:
+        yield "with args_defaults that lack dataloader_type", wanted
+    elif isinstance(given, ast.Constant) and given.value not in ("cyclic", "external"):
+        yield f"with dataloader_type {given.value!r}", wanted
+
+
+def _is(node: ast.expr, value: object) -> bool:
+    return isinstance(node, ast.Constant) and node.value is value

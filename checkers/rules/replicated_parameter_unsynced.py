@@ -1,0 +1,111 @@
+"""W7603"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..facts.module import ClassFacts
+from ..finding import Finding
+from ..project.project import External, Project, dotted_name
+from ..rule import Rule, Symptom
+from ..tpstate.verdicts import place_of
+
+if TYPE_CHECKING:
+    from ..tpstate.analysis import Analysis
+
+_PARALLEL = re.compile(r"(Column|Row)\w*(Parallel)?Linear\(")
+_WEIGHTED = frozenset("LayerNorm RMSNorm Parameter".split())
+_SHARDED = re.compile(r"//|divide\(|per_partition|per_rank|tp_size")
+
+
+class ReplicatedParameterUnsynced(Rule):
+    """A replicated parameter inside a sequence-parallel region is not marked `sequence_parallel`."""
+
+    code, symbol = "W7603", "replicated-parameter-unsynced"
+    message = "`%(name)s` sees other tokens on each tensor-parallel rank, and is not marked `sequence_parallel`"
+    advice = 'Write `setattr(%(parameter)s, "sequence_parallel", config.sequence_parallel)`.'
+    why = (
+        "With sequence parallelism the ranks normalise different tokens. Only gradients of parameters with this mark "
+        "are summed over the tensor-parallel group; without it the copies drift apart."
+    )
+    symptom = Symptom.WRONG_NUMBERS
+    runtime = "Convergence is very poor: the loss flattens, because the gradients differ between ranks."
+    limits = (
+        "Only with `sequence_parallel = true` in the settings, and in classes that feed a parallel linear themselves. "
+        "Silent where the class mentions the mark for this parameter, or for all in a loop."
+    )
+    guide = "beyond the guide"
+
+    bad = """
+    from megatron.core.tensor_parallel import ColumnParallelLinear
+    from torch import nn
+
+
+    class Enter(nn.Module):
+        def __init__(self, dim, config):
+            super().__init__()
+            self.norm = nn.LayerNorm(dim)  # [replicated-parameter-unsynced]
+            self.fc = ColumnParallelLinear(dim, 4 * dim, config=config, init_method=config.init_method)
+
+        def forward(self, x):
+            return self.fc(self.norm(x))[0]
+    """
+    good = """
+    from megatron.core.tensor_parallel import ColumnParallelLinear
+    from torch import nn
+
+
+    class Enter(nn.Module):
+        def __init__(self, dim, config):
+            super().__init__()
+            self.norm = nn.LayerNorm(dim)
+            for parameter in self.norm.parameters():
+                setattr(parameter, "sequence_parallel", config.sequence_parallel)
+            self.fc = ColumnParallelLinear(dim, 4 * dim, config=config, init_method=config.init_method)
+
+        def forward(self, x):
+            return self.fc(self.norm(x))[0]
+    """
+    beside = {"setup.cfg": "[onescience-check]\nprofile = guide\nsequence_parallel = true\n"}
+
+    def check(self, analysis: Analysis) -> Iterator[Finding]:
+        project = analysis.project
+        for cls in project.classes() if project.settings.sequence_parallel else ():
+            text = "\n".join(cls.module.lines[cls.node.lineno - 1 : cls.node.end_lineno])
+            if _PARALLEL.search(text) and project.is_module_class(cls) and not project.is_framework(cls.module):
+                yield from self._check_class(project, cls, text)
+
+    def _check_class(self, project: Project, cls: ClassFacts, text: str) -> Iterator[Finding]:
+        built, forward = cls.methods.get("__init__"), cls.methods.get("forward")
+        if built is None or forward is None:
+            return
+        used = {dotted_name(node) for node in ast.walk(forward) if isinstance(node, ast.Attribute)}
+        for node in ast.walk(built):
+            if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Call):
+                continue
+            name = dotted_name(node.targets[0]) or ""
+            if name in used and _is_replicated(project, cls, node.value) and not _is_marked(name, node.value, text):
+                is_norm = not ast.unparse(node.value.func).endswith("Parameter")
+                yield self.finding(
+                    place_of(cls.module, node), object=cls.name, name=name, parameter=f"{name}.weight" if is_norm else name
+                )
+
+
+def _is_replicated(project: Project, cls: ClassFacts, call: ast.Call) -> bool:
+    name = dotted_name(call.func)
+    ref = project.resolve(cls.module, name) if name else None
+    is_torch = isinstance(ref, External) and ref.dotted.startswith("torch.nn.") and ref.dotted.rsplit(".", 1)[-1] in _WEIGHTED
+    off = any(k.arg in ("requires_grad", "elementwise_affine") and ast.unparse(k.value) == "False" for k in call.keywords)
+    return is_torch and not off and not _SHARDED.search(ast.unparse(call))
+
+
+def _is_marked(name: str, call: ast.Call, text: str) -> bool:
+    """Whether the mark is set on the parameter, on all of a loop, or asked for when it is made."""
+    if any(keyword.arg == "sequence_parallel" for keyword in call.keywords):
+        return True
+    own = re.compile(rf"{re.escape(name)}\b[^\n]*sequence_parallel")
+    loop = re.compile(rf"for\s+[^\n]+\b(?:{re.escape(name)}|self)\.(?:named_)?parameters\(\)[^§]*?sequence_parallel")
+    return own.search(text) is not None or loop.search(text) is not None

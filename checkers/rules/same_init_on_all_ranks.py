@@ -1,0 +1,96 @@
+"""W7604"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..finding import Finding
+from ..project.project import External, dotted_name
+from ..rule import Rule, Symptom
+from ..tpstate.events import ParameterMade
+from ..tpstate.verdicts import by_site, owner_name, site_place
+
+if TYPE_CHECKING:
+    from ..tpstate.analysis import Analysis
+
+_DRAWS = frozenset(f"torch.{name}" for name in "rand randn normal randint".split())
+_OWN_SEED = re.compile(r"rng|fork\(|seed|generator|init_method|reset_parameters|parallel_rank|tp_rank|load_")
+
+
+class SameInitOnAllRanks(Rule):
+    """Every tensor-parallel rank draws the same numbers for its own shard."""
+
+    code, symbol = "W7604", "same-init-on-all-ranks"
+    message = "`%(made)s` is one rank's share of a weight, drawn from the seed that all tensor-parallel ranks share"
+    advice = "Draw under `with get_cuda_rng_tracker().fork():`, which has a seed for each tensor-parallel rank."
+    why = (
+        "The default generator is seeded alike on all ranks of a tensor-parallel group, so that replicated weights "
+        "agree. Drawn from it, the shards are copies of one another, and the layer has the rank of one shard."
+    )
+    symptom = Symptom.WRONG_NUMBERS
+    runtime = "Nothing fails; the layer starts with repeated rows and training at tp=2 is worse than at tp=1."
+    limits = "Only for sizes divided by the TP size. Silent where the class mentions a generator, a seed, its rank or a loader."
+    guide = "beyond the guide"
+
+    bad = """
+    import torch
+    from megatron.core import parallel_state
+    from torch import nn
+
+
+    class ExpertBank(nn.Module):
+        def __init__(self, experts, width):
+            super().__init__()
+            tp = parallel_state.get_tensor_model_parallel_world_size()
+            self.bank = nn.Parameter(torch.randn(experts // tp, width))  # [same-init-on-all-ranks]
+            self.bank.tensor_model_parallel = True
+
+        def forward(self, x):
+            return x @ self.bank.t()
+    """
+    good = """
+    import torch
+    from megatron.core import parallel_state
+    from megatron.core.tensor_parallel import get_cuda_rng_tracker
+    from torch import nn
+
+
+    class ExpertBank(nn.Module):
+        def __init__(self, experts, width):
+            super().__init__()
+            tp = parallel_state.get_tensor_model_parallel_world_size()
+            with get_cuda_rng_tracker().fork():
+                self.bank = nn.Parameter(torch.randn(experts // tp, width))
+            self.bank.tensor_model_parallel = True
+
+        def forward(self, x):
+            return x @ self.bank.t()
+    """
+
+    def check(self, analysis: Analysis) -> Iterator[Finding]:
+        for events in by_site(analysis.log.events, ParameterMade):
+            event = events[0]
+            if event.owner is None or _OWN_SEED.search(_text(event)) or not _draws(analysis, event):
+                continue
+            yield self.finding(site_place(event.site), object=owner_name(event), made=ast.unparse(event.site.node))
+
+
+def _text(event: ParameterMade) -> str:
+    """The source of the class that makes the parameter."""
+    owner = event.owner
+    return "" if owner is None else "\n".join(owner.module.lines[owner.node.lineno - 1 : owner.node.end_lineno])
+
+
+def _draws(analysis: Analysis, event: ParameterMade) -> bool:
+    """Whether the data stands in the call, drawn there, possibly scaled."""
+    node = event.site.node
+    given = node.args[0] if isinstance(node, ast.Call) and node.args else None
+    for part in ast.walk(given) if given is not None else ():
+        name = dotted_name(part.func) if isinstance(part, ast.Call) else None
+        ref = analysis.project.resolve(event.site.module, name) if name else None
+        if isinstance(ref, External) and ref.dotted in _DRAWS:
+            return True
+    return False

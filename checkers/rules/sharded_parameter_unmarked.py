@@ -1,0 +1,87 @@
+"""W7606"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..facts.module import ClassFacts
+from ..finding import Finding
+from ..rule import Rule, Symptom
+from ..tpstate.events import ParameterMade
+from ..tpstate.verdicts import by_site, owner_name, site_place
+
+if TYPE_CHECKING:
+    from ..tpstate.analysis import Analysis
+
+_MARKS = re.compile(
+    r"set_tensor_model_parallel_attributes|[\"'.]tensor_model_parallel\b|partition_dim|is_tensor_parallel"
+    r"|weight_loader|set_weight_attrs|load_weights|requires_grad\s*=\s*False|model_parallel\s*=\s*True"
+)
+_INFERENCE = ("vllm", "sglang")
+
+
+class ShardedParameterUnmarked(Rule):
+    """A parameter that holds one rank's share is not marked as tensor-parallel."""
+
+    code, symbol = "W7606", "sharded-parameter-unmarked"
+    message = "`%(made)s` holds one rank's share, and nothing marks it as tensor-parallel"
+    advice = "Call `set_tensor_model_parallel_attributes(tensor=parameter, is_parallel=True, dim=0, stride=1)` on it."
+    why = (
+        "The gradient norm counts an unmarked parameter on tensor-parallel rank 0 alone, as a replica; and a checkpoint "
+        "saves one rank's share as if it were the whole."
+    )
+    symptom = Symptom.WRONG_NUMBERS
+    runtime = "Nothing fails; the gradient norm leaves out the other shards, and clipping is too weak."
+    limits = "Only for sizes divided by the TP size. Silent in inference engines and where the class marks any parameter."
+    guide = "beyond the guide"
+
+    bad = """
+    import torch
+    from megatron.core import parallel_state
+    from torch import nn
+
+
+    class HeadScale(nn.Module):
+        def __init__(self, heads):
+            super().__init__()
+            tp = parallel_state.get_tensor_model_parallel_world_size()
+            self.scale = nn.Parameter(torch.ones(heads // tp))  # [sharded-parameter-unmarked]
+
+        def forward(self, x):
+            return x * self.scale
+    """
+    good = """
+    import torch
+    from megatron.core import parallel_state
+    from megatron.core.tensor_parallel import set_tensor_model_parallel_attributes
+    from torch import nn
+
+
+    class HeadScale(nn.Module):
+        def __init__(self, heads):
+            super().__init__()
+            tp = parallel_state.get_tensor_model_parallel_world_size()
+            self.scale = nn.Parameter(torch.ones(heads // tp))
+            set_tensor_model_parallel_attributes(self.scale, True, 0, 1)
+
+        def forward(self, x):
+            return x * self.scale
+    """
+
+    def check(self, analysis: Analysis) -> Iterator[Finding]:
+        for events in by_site(analysis.log.events, ParameterMade):
+            event = events[0]
+            owner = event.owner
+            if owner is None or owner.module.name.split(".")[0] in _INFERENCE:
+                continue
+            classes = [entry for entry in analysis.project.mro(owner) if isinstance(entry, ClassFacts)]
+            if any(_MARKS.search(_text(cls)) for cls in classes):
+                continue
+            yield self.finding(site_place(event.site), object=owner_name(event), made=ast.unparse(event.site.node))
+
+
+def _text(cls: ClassFacts) -> str:
+    return "\n".join(cls.module.lines[cls.node.lineno - 1 : cls.node.end_lineno])

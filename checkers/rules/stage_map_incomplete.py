@@ -1,0 +1,103 @@
+"""E7504"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..facts.module import ClassFacts
+from ..finding import Finding
+from ..project.project import Project, dotted_name
+from ..project.stages import StageMap
+from ..project.training import Training
+from ..rule import Rule, Symptom
+from ..tpstate.events import Site
+from ..tpstate.verdicts import at, place_of
+
+if TYPE_CHECKING:
+    from ..tpstate.analysis import Analysis
+
+
+class StageMapIncomplete(Rule):
+    """The map from pipeline rank to stage class lacks a rank, or names a class that is no stage."""
+
+    code, symbol = "E7504", "stage-map-incomplete"
+    message = "the stage map %(problem)s"
+    advice = "Write one entry for every rank from 0 to %(last)d, each with a stage class."
+    why = "Every pipeline rank looks up its own class; the one that is missing fails while the others wait for it."
+    symptom = Symptom.CRASH
+    runtime = "KeyError: 2, or ValueError: Unsupported pipeline rank 2, on one rank; the others hang in init"
+    limits = "Silent where the number of stages or a class cannot be seen."
+    guide = "3.1 model_provider"
+
+    bad = """
+    from megatron.core import mpu
+    from onescience.distributed.pipelinetensorshapeconfig import PipelineTensorShapeConfig
+    from torch import nn
+
+
+    class Net_stage0(nn.Module):
+        def set_input_tensor(self, input_tensor):
+            self.input_tensor = input_tensor
+
+
+    class Net_stage1(Net_stage0):
+        pass
+
+
+    def model_provider(pre_process=False, post_process=True):
+        stages = {0: Net_stage0, 1: Net_stage1}  # [stage-map-incomplete]
+        shapes = PipelineTensorShapeConfig(num_stages=3, stage_shapes=[[[1, 96, 32]], [[1, 96, 32]]])
+        return stages[mpu.get_pipeline_model_parallel_rank()](), shapes
+    """
+    good = """
+    from megatron.core import mpu
+    from onescience.distributed.pipelinetensorshapeconfig import PipelineTensorShapeConfig
+    from torch import nn
+
+
+    class Net_stage0(nn.Module):
+        def set_input_tensor(self, input_tensor):
+            self.input_tensor = input_tensor
+
+
+    class Net_stage1(Net_stage0):
+        pass
+
+
+    def model_provider(pre_process=False, post_process=True):
+        stages = {0: Net_stage0, 1: Net_stage1}
+        shapes = PipelineTensorShapeConfig(num_stages=2, stage_shapes=[[[1, 96, 32]]])
+        return stages[mpu.get_pipeline_model_parallel_rank()](), shapes
+    """
+
+    def check(self, analysis: Analysis) -> Iterator[Finding]:
+        for script in analysis.project.knowledge(Training):
+            found = script.stage_map
+            if found is None:
+                continue
+            count = script.num_stages if script.num_stages is not None else max(found.entries) + 1
+            place = place_of(script.module, found.node)
+            configs = script.shape_configs
+            evidence = tuple(at(Site(script.module, config.node), f"num_stages is {count}") for config in configs[:1])
+            missing = [rank for rank in range(count) if rank not in found.entries]
+            extra = [rank for rank in found.entries if not 0 <= rank < count]
+            if missing:
+                text = f"has no class for rank {', '.join(map(str, missing))} of {count} stages"
+                yield self.finding(place, evidence=evidence, problem=text, last=count - 1)
+            elif extra:
+                text = f"has rank {', '.join(map(str, extra))}, and there are {count} stages"
+                yield self.finding(place, evidence=evidence, problem=text, last=count - 1)
+            for rank, name in _no_stages(analysis.project, found):
+                text = f"gives rank {rank} `{name}`, which is no module with set_input_tensor"
+                yield self.finding(place, object=name, problem=text, last=count - 1)
+
+
+def _no_stages(project: Project, found: StageMap) -> Iterator[tuple[int, str]]:
+    for (rank, cls), node in zip(found.entries.items(), found.node.values, strict=True):
+        is_named_so = "stage" in (dotted_name(node) or "").lower()
+        if cls is None or is_named_so or project.method(cls, "set_input_tensor") is not None:
+            continue
+        hidden = [base for base in project.mro(cls) if not isinstance(base, ClassFacts) and base.dotted != "torch.nn.Module"]
+        if not hidden or not project.is_module_class(cls):
+            yield rank, cls.name

@@ -1,0 +1,89 @@
+"""E7503"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..finding import Finding
+from ..project.training import ShapeConfig, Training, TrainingScript, spelled_out, whole_number
+from ..rule import Rule, Symptom
+from ..tpstate.verdicts import place_of
+
+if TYPE_CHECKING:
+    from ..tpstate.analysis import Analysis
+
+_FLAG = re.compile(r"micro[-_]batch[-_]size[\"'\s=:,]+(\d+)")
+_LARGEST = 256  # a larger first number is a token or node count: that layout has no batch in front
+
+
+class StageShapesBatch(Rule):
+    """A shape in `stage_shapes` has another batch size than the micro-batch."""
+
+    code, symbol = "E7503", "stage-shapes-batch"
+    message = "the batch entry of %(shape)s is %(batch)d, and the micro-batch size is %(size)d"
+    advice = "Write %(size)d, or `args.micro_batch_size`."
+    why = "The receiver allocates what the shape says; the sender sends what it has. NCCL does not compare the two."
+    symptom = Symptom.HANG
+    runtime = "The first receive never completes, or the tensors hold parts of others."
+    limits = (
+        "The micro-batch size is 1 unless args_defaults or a file beside the script gives --micro-batch-size. Silent "
+        "for shapes of less than three entries, and where the first entry is no small literal number."
+    )
+    guide = "1.4 and 3.1: the batch size is 1 in the pipeline"
+
+    bad = """
+    from onescience.distributed.pipelinetensorshapeconfig import PipelineTensorShapeConfig
+
+    shapes = PipelineTensorShapeConfig(
+        num_stages=2,
+        stage_shapes=[[[1, 4096, 192], [4, 4096, 192]]],  # [stage-shapes-batch]
+    )
+    """
+    good = """
+    from onescience.distributed.pipelinetensorshapeconfig import PipelineTensorShapeConfig
+
+    shapes = PipelineTensorShapeConfig(
+        num_stages=2,
+        stage_shapes=[[[1, 4096, 192], [1, 4096, 192]]],
+    )
+    """
+
+    def check(self, analysis: Analysis) -> Iterator[Finding]:
+        for script in analysis.project.knowledge(Training):
+            for config in script.shape_configs:
+                for shape, batch in _batches(config):
+                    if 1 <= batch <= _LARGEST and batch not in (sizes := _micro_batches(script) if batch != 1 else {1}):
+                        place = place_of(script.module, shape)
+                        yield self.finding(place, shape=ast.unparse(shape), batch=batch, size=min(sizes))
+
+
+def _batches(config: ShapeConfig) -> Iterator[tuple[ast.expr, int]]:
+    """Shapes with a batch entry that is a literal number."""
+    boundaries = len(config.boundaries.elts) if config.boundaries is not None else 0
+    for boundary in range(boundaries):
+        for node in config.shapes(boundary) or ():
+            shape = spelled_out(node, config.scope)
+            if shape is None or len(shape.elts) < 3:
+                continue
+            batch, second = (whole_number(entry, config.scope) for entry in shape.elts[:2])
+            if batch is not None and (second is None or second >= batch):
+                yield node, batch
+
+
+def _micro_batches(script: TrainingScript) -> set[int]:
+    """Micro-batch sizes that the script and the files beside it set; 1 where none does."""
+    texts = [script.module.text]
+    for pattern in ("*.sh", "*.slurm", "*.yaml", "conf/*.yaml", "scripts/*.sh"):
+        texts += [_text(path) for path in sorted(script.module.path.parent.glob(pattern))[:20]]
+    return {int(found) for text in texts for found in _FLAG.findall(text)} or {1}
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text("utf-8", errors="ignore")
+    except OSError:
+        return ""

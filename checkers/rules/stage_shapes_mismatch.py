@@ -1,0 +1,142 @@
+"""E7502"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..finding import Evidence, Finding
+from ..project.training import Training
+from ..rule import Rule, Symptom
+from ..tpstate.stage_sizes import Declared, StageSizes
+from ..tpstate.verdicts import place_of
+
+if TYPE_CHECKING:
+    from ..tpstate.analysis import Analysis
+
+_SIZES = ("img_size", "image_size", "patch_size", "input_resolution", "resolution")
+_LITERAL = 256  # smaller numbers are levels or channels of a fixed design
+
+
+class StageShapesMismatch(Rule):
+    """A shape in `stage_shapes` differs from that of the tensor the stage sends."""
+
+    code, symbol = "E7502", "stage-shapes-mismatch"
+    message = "tensor %(index)d of boundary %(sender)d → %(receiver)d: stage_shapes says %(declared)s, %(contradiction)s"
+    advice = "Compute the entry from the same numbers that the stage is built with."
+    why = (
+        "The receiver allocates what the shape says. With fewer elements than are sent it gets a part, with more it "
+        "waits; where the counts agree by chance, the values land in the wrong place."
+    )
+    symptom = Symptom.HANG
+    runtime = "The first receive never completes, or RuntimeError: shape '[1, 131040, 512]' is invalid for input of size …"
+    limits = (
+        "Compares what can be computed: pass-through tensors with what came in, and others with the resolution and the "
+        "dim that the last submodule was built with. As a warning (W7502): a literal number of tokens in a script that "
+        "takes the image or patch size from a file or the command line."
+    )
+    guide = "3.1 model_provider"
+
+    bad = """
+    from math import ceil, prod
+    from megatron.core import mpu
+    from onescience.distributed.pipelinetensorshapeconfig import PipelineTensorShapeConfig
+    from fusers import Fuser
+    from torch import nn
+
+
+    class Net_stage0(nn.Module):
+        def __init__(self, img_size, patch_size, dim):
+            super().__init__()
+            grid = (ceil(img_size[0] / patch_size), ceil(img_size[1] / patch_size))
+            self.layer1 = Fuser(dim=dim, input_resolution=grid, depth=2)
+
+        def set_input_tensor(self, input_tensor):
+            self.input_tensor = input_tensor
+
+        def forward(self, x):
+            return self.layer1(x)
+
+
+    class Net_stage1(Net_stage0):
+        def forward(self, x=None):
+            return self.layer1(self.input_tensor[0])
+
+
+    def model_provider(pre_process=False, post_process=True):
+        stages = {0: Net_stage0, 1: Net_stage1}
+        model = stages[mpu.get_pipeline_model_parallel_rank()](img_size=(721, 1440), patch_size=4, dim=192)
+        rows = 721 // 4
+        shapes = PipelineTensorShapeConfig(
+            num_stages=2,
+            stage_shapes=[[[1, rows * 360, 192]]],  # [stage-shapes-mismatch]
+        )
+        return model, shapes
+    """
+    good = bad.replace("rows = 721 // 4", "rows = ceil(721 / 4)").replace("  # [stage-shapes-mismatch]", "")
+
+    def check(self, analysis: Analysis) -> Iterator[Finding]:
+        for script in analysis.project.knowledge(Training):
+            for config in script.shape_configs:
+                sizes = StageSizes(script, config)
+                shapes = {(shape.boundary, shape.index): shape for shape in sizes.declared()}
+                for shape in shapes.values():
+                    yield from self._check_shape(sizes, shape, shapes)
+                yield from self._check_literals(sizes, list(shapes.values()))
+
+    def _check_shape(self, sizes: StageSizes, shape: Declared, shapes: dict[tuple[int, int], Declared]) -> Iterator[Finding]:
+        found = sizes.source(shape.boundary, shape.index)
+        if found is None:
+            return
+        boundary, index, sent = found
+        passed = f", which passes through from boundary {boundary}" if boundary < shape.boundary else ""
+        made = sizes.made(boundary, sent)
+        if made is not None and len(shape.sizes) == 3:
+            wrong = [
+                f"{wanted} {unit}"
+                for said, wanted, unit in ((shape.sizes[1], made.tokens, "tokens"), (shape.sizes[2], made.width, "channels"))
+                if said is not None and wanted is not None and said != wanted
+            ]
+            if wrong:
+                text = f"and `{made.by}` makes {' of '.join(wrong)}{passed}"
+                yield self._at(sizes, shape, text, (Evidence(made.path, made.line, f"`{made.by}` is built here"),))
+                return
+        before = shapes.get((boundary, index)) if passed else None
+        if before is None or made is not None and None not in (made.tokens, made.width):
+            return
+        if any(a is not None and b is not None and a != b for a, b in zip(shape.sizes, before.sizes, strict=False)):
+            text = f"and it passes through, so that it still is {_text(before)} (line {before.node.lineno})"
+            step = f"tensor {index + 1} of boundary {boundary} → {boundary + 1}"
+            yield self._at(sizes, shape, text, (Evidence(sizes.script.module.display, before.node.lineno, step),))
+
+    def _at(self, sizes: StageSizes, shape: Declared, contradiction: str, evidence: tuple[Evidence, ...]) -> Finding:
+        return self.finding(
+            place_of(sizes.script.module, shape.node),
+            evidence=evidence,
+            index=shape.index + 1,
+            sender=shape.boundary,
+            receiver=shape.boundary + 1,
+            declared=_text(shape),
+            contradiction=contradiction,
+        )
+
+    def _check_literals(self, sizes: StageSizes, shapes: list[Declared]) -> Iterator[Finding]:
+        """Literal token counts beside sizes that a file or the command line decides."""
+        call = sizes.build_call()
+        written = {keyword.arg: keyword.value for keyword in call[0].keywords} if call is not None else {}
+        open_size = next((name for name in _SIZES if isinstance(written.get(name), ast.Attribute | ast.Subscript)), None)
+        if open_size is None:
+            return
+        source = ast.unparse(written[open_size])
+        for shape in shapes:
+            for node in shape.node.elts[1:-1]:
+                if isinstance(node, ast.Constant) and type(node.value) is int and node.value >= _LITERAL:
+                    text = f"{node.value} in stage_shapes fits one grid alone, and `{open_size}` is `{source}`"
+                    yield self.finding(place_of(sizes.script.module, node), code="W7502", message="%(text)s", text=text)
+                    return
+
+
+def _text(shape: Declared) -> str:
+    parts = [str(size) if size is not None else ast.unparse(node) for size, node in zip(shape.sizes, shape.node.elts, strict=True)]
+    return f"[{', '.join(parts)}]"

@@ -1,0 +1,112 @@
+"""E7303"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..facts.module import ClassFacts
+from ..finding import Evidence, Finding
+from ..project.dict_interface import dict_forward_of
+from ..rule import Rule, Symptom
+from ..tpstate.callers import by_written_call, callee_text, owner_of, through_super, written_at
+from ..tpstate.events import Event, Rejected, Site, TensorKeyed
+from ..tpstate.verdicts import site_place
+
+if TYPE_CHECKING:
+    from ..tpstate.analysis import Analysis
+
+
+class SubmoduleNotGivenDict(Rule):
+    """A block that expects the dict is called with a tensor, or with the tensor and the mask apart."""
+
+    code, symbol = "E7303", "submodule-not-given-dict"
+    message = "`%(call)s` runs `%(cls)s.forward`, which reads a dict, and is given %(given)s"
+    advice = 'Pass the dict: `block(obj)` with `obj = {"x": x, "mask": mask}`.'
+    why = "All blocks below a fuser share one interface, so that a mask can be added or left out without touching them."
+    symptom = Symptom.CRASH
+    runtime = "IndexError: only integers, slices … are valid indices (got str), or forward() takes 2 positional arguments"
+    limits = "Silent where the block or what it is given cannot be told, and where its forward takes tensors as well."
+    guide = "Principle 12: one forward interface for fusers"
+
+    bad = """
+    import torch
+    from torch import nn
+
+
+    class Block(nn.Module):
+        def forward(self, obj):
+            return obj["x"] * 2
+
+
+    _BLOCK_REGISTRY = {"Block": Block}
+
+
+    class IceFuser(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.block = _BLOCK_REGISTRY["Block"]()
+
+        def forward(self, obj):
+            return self.block(obj["x"], obj.get("mask"))  # [submodule-not-given-dict]
+    """
+    good = """
+    import torch
+    from torch import nn
+
+
+    class Block(nn.Module):
+        def forward(self, obj):
+            return obj["x"] * 2
+
+
+    _BLOCK_REGISTRY = {"Block": Block}
+
+
+    class IceFuser(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.block = _BLOCK_REGISTRY["Block"]()
+
+        def forward(self, obj):
+            return self.block(obj)
+    """
+
+    def check(self, analysis: Analysis) -> Iterator[Finding]:
+        project, seen = analysis.project, set()
+        for site, event, certain in by_written_call(analysis.log.events, Rejected):
+            holder = event.holder
+            if event.what != "forward" or holder is None or through_super(event.site) or not certain:
+                continue
+            if dict_forward_of(project, holder) is not None and "positional" in event.problem:
+                seen.add(site.key)
+                yield self._finding(site, holder, "the tensor and the mask apart")
+        for keyed in analysis.log.events:
+            if type(keyed) is not TensorKeyed or not keyed.certain or not keyed.stack:
+                continue
+            cls = owner_of(keyed.site)
+            forward = dict_forward_of(project, cls) if cls is not None else None
+            if cls is None or forward is None or keyed.site.function is not forward.method:
+                continue
+            site = _call_of(keyed)
+            if site.key not in seen:
+                seen.add(site.key)
+                yield self._finding(site, cls, "a tensor")
+
+    def _finding(self, site: Site, cls: ClassFacts, given: str) -> Finding:
+        line = cls.methods["forward"].lineno
+        owner = owner_of(site)
+        return self.finding(
+            site_place(site),
+            object=owner.name if owner is not None else "",
+            evidence=(Evidence(cls.module.display, line, f"`{cls.name}.forward` is declared here"),),
+            call=callee_text(site),
+            cls=cls.name,
+            given=given,
+        )
+
+
+def _call_of(keyed: TensorKeyed) -> Site:
+    """The call that entered the forward, as the user wrote it."""
+    entered = Event(keyed.stack[-1], keyed.owner, keyed.branch, keyed.choice, keyed.stack[:-1], keyed.root)
+    return written_at(entered, "")

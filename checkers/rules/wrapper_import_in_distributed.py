@@ -1,0 +1,94 @@
+"""W7402"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..facts.module import ClassFacts
+from ..finding import Evidence, Finding
+from ..project.imports import is_distributed_module
+from ..project.registries import wrappers
+from ..rule import Rule, Symptom
+from ..tpstate.verdicts import place_of
+
+if TYPE_CHECKING:
+    from ..tpstate.analysis import Analysis
+
+
+class WrapperImportInDistributed(Rule):
+    """A distributed module imports the wrapper of its own family, which registers it."""
+
+    code, symbol = "W7402", "wrapper-import-in-distributed"
+    message = "`%(module)s` imports `%(wrapper)s`, the wrapper of its own family"
+    advice = "Import the class it needs from its own file: `from .%(example)s import …`."
+    why = "The wrapper names, and often imports, every module of its family: one more import closes a circle."
+    symptom = Symptom.TRAP
+    runtime = "ImportError: cannot import name … from partially initialized module, as soon as the registry is not lazy"
+    limits = "Wrappers of other families, imports inside functions and under TYPE_CHECKING are right."
+    guide = "Principles: no circular imports"
+
+    bad = """
+    from torch import nn
+    from example import OneFuser  # [wrapper-import-in-distributed]
+
+
+    class IceDistributedFuser(nn.Module):
+        def __init__(self, dim):
+            super().__init__()
+            self.rest = OneFuser(style="IceFuser", dim=dim)
+
+
+    _FUSER_REGISTRY = {"IceDistributedFuser": IceDistributedFuser}
+
+
+    class OneFuser(nn.Module):
+        def __init__(self, style, **kwargs):
+            super().__init__()
+            self.fuser = _FUSER_REGISTRY[style](**kwargs)
+    """
+    good = """
+    from torch import nn
+
+
+    class IceDistributedFuser(nn.Module):
+        def __init__(self, dim):
+            super().__init__()
+            self.rest = nn.Identity()
+
+
+    _FUSER_REGISTRY = {"IceDistributedFuser": IceDistributedFuser}
+
+
+    class OneFuser(nn.Module):
+        def __init__(self, style, **kwargs):
+            super().__init__()
+            self.fuser = _FUSER_REGISTRY[style](**kwargs)
+    """
+
+    def check(self, analysis: Analysis) -> Iterator[Finding]:
+        project = analysis.project
+        by_folder: dict[object, list[ClassFacts]] = {}
+        for wrapper in wrappers(project):
+            by_folder.setdefault(wrapper.module.path.parent, []).append(wrapper)
+        for module in project.modules:
+            own = by_folder.get(module.path.parent)
+            if not own or not is_distributed_module(project, module):
+                continue
+            for edge in module.edges:
+                for wrapper in own:
+                    if edge.kind != "module" or wrapper.name not in edge.names:
+                        continue
+                    if project.resolve(module, wrapper.name) is wrapper:
+                        yield self.finding(
+                            place_of(module, edge.node),
+                            object=module.name,
+                            evidence=(
+                                Evidence(
+                                    wrapper.module.display, wrapper.node.lineno, f"`{wrapper.name}` is here"
+                                ),
+                            ),
+                            module=module.name,
+                            wrapper=wrapper.name,
+                            example=module.path.stem.replace("distributed", "distributedlocal"),
+                        )

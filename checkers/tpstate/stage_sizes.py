@@ -1,0 +1,148 @@
+"""The shapes of what stages send, by the sizes that their submodules are built with, beside those a script declares."""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..project.boundary import Boundaries, Sent
+from ..project.config_reads import Configs
+from ..project.project import dotted_name
+from ..project.scopes import Scope, all_arguments
+from ..project.stages import Stage
+from ..project.training import ShapeConfig, TrainingScript, spelled_out
+from .script_values import ScriptValues
+
+_GRIDS = ("output_resolution", "input_resolution", "resolution")
+_WIDTHS = ("out_dim", "dim", "embed_dim")
+
+
+@dataclass(frozen=True, eq=False)
+class Made:
+    """What a stage sends as one tensor: tokens and channels, None where unknown; `by` names what made it, at `line`."""
+
+    tokens: int | None
+    width: int | None
+    by: str
+    path: str
+    line: int
+
+
+@dataclass(frozen=True, eq=False)
+class Declared:
+    """One shape of `stage_shapes`: `sizes` in order, None where they are known at run time only."""
+
+    node: ast.List | ast.Tuple
+    sizes: tuple[int | None, ...]
+    boundary: int
+    index: int
+
+
+class StageSizes:
+    """The shapes of one script's boundaries, from both sides."""
+
+    def __init__(self, script: TrainingScript, config: ShapeConfig) -> None:
+        self.script, self.config = script, config
+        self.project = script.project
+        self.values = ScriptValues(self.project, Configs(script))
+
+    def declared(self) -> Iterator[Declared]:
+        """Every shape that is spelled out."""
+        boundaries = self.config.boundaries.elts if self.config.boundaries is not None else []
+        for boundary in range(len(boundaries)):
+            for index, node in enumerate(self.config.shapes(boundary) or ()):
+                shape = spelled_out(node, self.config.scope)
+                if shape is not None:
+                    yield Declared(shape, tuple(map(self._size, shape.elts)), boundary, index)
+
+    def _size(self, node: ast.expr) -> int | None:
+        found = self.values.value(node, self.config.scope)
+        return found if type(found) is int else None
+
+    def sent(self, boundary: int, index: int) -> Sent | None:
+        """The tensor that the stage of a rank returns at one place, where all its returns agree on it."""
+        family = self.script.family
+        stage = family.at(boundary) if family is not None else None
+        if stage is None:
+            return None
+        found = [item for item in self.project.knowledge(Boundaries).of(stage).sent() if item.index == index]
+        same = {(item.count, item.origin.passes, item.origin.name) for item in found}
+        return found[0] if len(same) == 1 else None
+
+    def source(self, boundary: int, index: int) -> tuple[int, int, Sent] | None:
+        """The boundary and place where a tensor was sent first, before later stages passed it through."""
+        sent = self.sent(boundary, index)
+        while sent is not None and sent.origin.passes is not None and sent.origin.passes >= 0 and boundary > 0:
+            boundary, index = boundary - 1, sent.origin.passes
+            sent = self.sent(boundary, index)
+        return None if sent is None else (boundary, index, sent)
+
+    def made(self, boundary: int, sent: Sent) -> Made | None:
+        """The size of a tensor by the constructor of the submodule that made it; None where that cannot be told."""
+        family = self.script.family
+        stage = family.at(boundary) if family is not None else None
+        attr = sent.origin.name.removeprefix("self.")
+        found = self.project.method(stage.cls, "__init__") if stage is not None else None
+        if stage is None or found is None or not sent.origin.name.startswith("self.") or not sent.origin.is_tensor:
+            return None
+        scope = Scope(found[0].module, found[1], Scope(found[0].module))
+        call = scope.bound.get(f"self.{attr}", [])
+        if len(call) != 1 or not isinstance(call[0], ast.Call):
+            return None
+        given = {keyword.arg: keyword.value for keyword in call[0].keywords if keyword.arg}
+        values = ScriptValues(self.project, None, self._arguments(stage, found[1]))
+        grid = next((values.value(given[name], scope) for name in _GRIDS if name in given), None)
+        names = _WIDTHS[:1] if "output_resolution" in given or "in_dim" in given else _WIDTHS[1:]
+        width = next((values.value(given[name], scope) for name in names if name in given), None)
+        tokens = math.prod(grid) if isinstance(grid, tuple) and len(grid) > 1 and all(type(n) is int for n in grid) else None
+        if tokens is None and type(width) is not int:
+            return None
+        by = f"{stage.cls.name}.{attr}"
+        return Made(tokens, width if type(width) is int else None, by, found[0].module.display, call[0].lineno)
+
+    def _arguments(self, stage: Stage, constructor: ast.FunctionDef) -> Mapping[str, Any]:
+        """Constructor arguments by name: what the script gives, else plain defaults."""
+        spec = constructor.args
+        names = [arg.arg for arg in (*spec.posonlyargs, *spec.args)][1:]
+        defaults = dict(zip(reversed(names), reversed(spec.defaults), strict=False))
+        defaults.update({arg.arg: default for arg, default in zip(spec.kwonlyargs, spec.kw_defaults, strict=True) if default})
+        call = self.build_call()
+        if call is None:
+            return {}
+        node, scope = call
+        if any(keyword.arg is None for keyword in node.keywords) or any(isinstance(a, ast.Starred) for a in node.args):
+            return {}
+        written = dict(zip(names, node.args, strict=False))
+        written.update({keyword.arg: keyword.value for keyword in node.keywords if keyword.arg})
+        inside = Scope(stage.cls.module)
+        found = {arg.arg: self.values.value(written[arg.arg], scope) for arg in all_arguments(spec) if arg.arg in written}
+        for name, default in defaults.items():
+            if name not in written:
+                found[name] = ScriptValues(self.project).value(default, inside)
+        return {name: value for name, value in found.items() if value is not None}
+
+    def build_call(self) -> tuple[ast.Call, Scope] | None:
+        """The call that builds the stage of the running rank: of an entry of the map."""
+        stage_map = self.script.stage_map
+        if stage_map is None:
+            return None
+        found = [(node, scope) for node, scope in self.script.calls if self._is_entry(node.func, scope, stage_map.node)]
+        return found[0] if len(found) == 1 else None
+
+    def _is_entry(self, node: ast.expr | None, scope: Scope, entries: ast.Dict, depth: int = 0) -> bool:
+        """Whether an expression is an entry of the map: `stages[rank]`, `stages.get(rank)`, or a name for it."""
+        if node is None or depth > 4:
+            return False
+        if isinstance(node, ast.Name):
+            return self._is_entry(scope.value(node.id), scope, entries, depth + 1)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "get":
+            holder: ast.expr = node.func.value
+        elif isinstance(node, ast.Subscript):
+            holder = node.value
+        else:
+            return False
+        name = dotted_name(holder)
+        return holder is entries or name is not None and scope.value(name) is entries

@@ -1,0 +1,13 @@
+from torch import nn
+
+_SAMPLE_REGISTRY = {
+    "IceDownSample": ("modules.sample.icedownsample", "IceDownSample"),
+    "IceShuffle": ("modules.sample.iceshuffle", "IceShuffle"),
+    "IceDistributedDownSample": ("modules.sample.icedistributeddownsample", "IceDistributedDownSample"),
+}
+
+
+class OneSample(nn.Module):
+    def __init__(self, style, **kwargs):
+        super().__init__()
+        self.style = style

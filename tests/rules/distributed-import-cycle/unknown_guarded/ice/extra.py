@@ -1,0 +1,3 @@
+from ice.icedistributedfuser import IceDistributedFuser
+
+EXTRA = IceDistributedFuser

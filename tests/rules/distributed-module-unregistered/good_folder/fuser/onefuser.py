@@ -1,0 +1,3 @@
+from torch import nn
+
+_FUSER_REGISTRY = {"IceDistributedFuser": ("fuser.icedistributedfuser", "IceDistributedFuser")}

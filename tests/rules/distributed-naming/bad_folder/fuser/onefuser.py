@@ -1,0 +1,1 @@
+_FUSER_REGISTRY = {"IceDistributedFuser": ("fuser.ice_tp", "IceDistributedFuser")}

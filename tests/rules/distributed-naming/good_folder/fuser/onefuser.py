@@ -1,0 +1,1 @@
+_FUSER_REGISTRY = {"IceDistributedFuser": ("fuser.icedistributedfuser", "IceDistributedFuser")}

@@ -1,0 +1,1 @@
+from elsewhere import *

@@ -1,0 +1,8 @@
+from onescience.distributed.pipelinetensorshapeconfig import PipelineTensorShapeConfig
+
+config = PipelineTensorShapeConfig(
+    2,
+    [
+        [1, 4096, 192],  # [stage-shapes-count]
+    ],
+)
