@@ -223,6 +223,7 @@ class Flow:
                 "received",
             ):
                 origin = origin.but(is_mask=True)
+                self._note_batch(origin)
             env[target.id] = origin
         elif isinstance(target, ast.Tuple | ast.List):
             self._unpack(target, origin, env)
@@ -235,6 +236,11 @@ class Flow:
                 holder = holder.value
             if isinstance(holder, ast.Name) and holder.id in env:
                 self.pour(holder.id, origin, env)
+
+    def _note_batch(self, origin: Origin) -> None:
+        """A buffer made for the measured batch size is used as it was made."""
+        if origin.is_tensor and origin.constant and origin.batch and origin.node is not None:
+            self.trace.batch_uses.append(self.see(origin.node, origin.how))
 
     def pour(self, name: str, origin: Origin, env: Env) -> None:
         """Something is written into a variable in place."""
@@ -281,6 +287,8 @@ class Flow:
         carried: frozenset[int] = frozenset()
         for part in parts:
             carried |= part.carries
+        for part in parts:
+            self._note_batch(part)
         known = all(part.constant or part.kind in ("self", "shape", "text") for part in parts)
         tensors = [part for part in parts if part.is_tensor]
         if not tensors and all(part.kind in ("number", "none") for part in parts):

@@ -137,10 +137,9 @@ def _copy(calls: Calls, owner: Origin, name: str, node: ast.Call) -> Origin:
 def _made(calls: Calls, name: str, node: ast.Call, args: list[Origin], kwargs: Kwargs) -> Origin:
     """A tensor made by a factory: of which type, and whether from numbers alone."""
     flow = calls.flow
+    sizes: list[Origin] = []
     if name in ("zeros", "ones", "full", "empty", "rand", "randn"):
         sizes = list(args[0].items) if args and args[0].kind in ("tuple", "list") and args[0].items else args
-        if any(size.batch for size in sizes[:1]):
-            flow.trace.batch_uses.append(flow.see(node, name))
     dtype = _written_dtype(node)
     if not dtype and name == "tensor" and args:
         parts = args[0].items if args[0].items is not None else (args[0],)
@@ -162,8 +161,9 @@ def _made(calls: Calls, name: str, node: ast.Call, args: list[Origin], kwargs: K
     )
     known = not carried and name not in ("rand", "randn", "as_tensor", "from_numpy")
     return flow.fresh(
-        "tensor", received=carried, dtype=dtype, constant=known, contiguous=True, node=node, how=name
-    )
+        "tensor", received=carried, dtype=dtype, constant=known, contiguous=True, node=node, how=name,
+        batch=any(size.batch for size in sizes[:1]),
+    )  # fmt: skip
 
 
 def _dtype_of(name: str, node: ast.Call) -> str:
