@@ -16,7 +16,7 @@ from .project import Project, dotted_name
 
 Env = dict[str, Origin]
 
-MAX_DEPTH = 6
+MAX_DEPTH, MAX_HELPERS = 6, 300
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +61,7 @@ class Flow:
         self.serials = itertools.count(1)
         self.module = cls.module
         self.depth = 0
+        self.helpers_left = MAX_HELPERS
         self.is_testing = False
         self.calls = Calls(self)
         self.first_copy: dict[int, Seen] = {}
@@ -117,7 +118,8 @@ class Flow:
 
     def inline(self, module: ModuleFacts, function: ast.FunctionDef, env: Env) -> Origin | None:
         """The result of a helper of the tree; None where it is too deep or too long to follow."""
-        if self.depth >= MAX_DEPTH or len(function.body) > 60:
+        self.helpers_left -= 1
+        if self.depth >= MAX_DEPTH or len(function.body) > 60 or self.helpers_left < 0:
             return None
         return self._enter(module, function, env)
 

@@ -123,7 +123,9 @@ def _names_read(project: Project, cls: ClassFacts) -> set[str]:
     """Attributes that are read, or named in a text, in the class, its bases or the classes derived from it."""
     family = [entry for entry in project.mro(cls) if isinstance(entry, ClassFacts)]
     modules = [module for module in project.modules if f"({cls.name}" in module.text]
-    derived = [other for module in modules for other in module.classes.values() if _names_base(other, cls.name)]
+    derived = [
+        other for module in modules for other in module.classes.values() if _names_base(other, cls.name)
+    ]
     found: set[str] = set()
     for entry in [*family, *(other for other in derived if cls in project.mro(other))]:
         for node in ast.walk(entry.node):

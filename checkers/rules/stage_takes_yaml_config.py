@@ -34,7 +34,7 @@ class StageTakesYamlConfig(Rule):
     message = "`%(cls)s.__init__` takes the whole YAML configuration as `%(name)s`"
     advice = "Take the scalars one by one (`img_size`, `embed_dim`, …) and Megatron's config as `config`."
     why = (
-        "The stages share one signature with the original model. A configuration object hides what a stage needs, breaks "
+        "The stages share one signature with the original model. A configuration object hides what it needs, breaks "
         "saving of the constructor's arguments, and is easily mistaken for Megatron's config."
     )
     symptom = Symptom.CRASH
