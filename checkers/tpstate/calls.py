@@ -150,7 +150,8 @@ def _run_plain(interp: Interpreter, func: Func, args: tuple[Value, ...], kwargs:
     given = tuple(_content(value) for value in (*args, *kwargs.values()))
     if not all(_is_plain(value) for value in given):
         return _run_bound(interp, func, args, kwargs, node)
-    key = (id(func.node), given, tuple(kwargs), _freeze_conditions(interp))
+    whys = tuple(value.why for value in given if isinstance(value, Tensor))
+    key = (id(func.node), given, whys, tuple(kwargs), _freeze_conditions(interp))
     if key in interp.pure:
         return interp.pure[key]
     result = _run_bound(interp, func, args, kwargs, node)
@@ -208,6 +209,7 @@ def _frame_serial(interp: Interpreter, func: Func, bound: Kwargs) -> int:
 def run_frame(interp: Interpreter, frame: Frame) -> Value:
     """Run the body of a prepared frame and join what it returns."""
     func = frame.function
+    interp.made(frame.vars)
     outer, branch = interp.frame, interp.branch
     interp.frame, interp.branch = frame, dict(branch)
     interp.depth += 1
@@ -281,6 +283,7 @@ def construct(
     A parallel layer of the tree is read only when it is the root itself.
     """
     obj = Obj(cls, made_at=interp.site(node))
+    interp.made(obj.attrs)
     if cls.facts is None:
         return layers.build_external(interp, obj, args, kwargs, node)
     row = provider_for(interp.project, cls.facts)
@@ -307,7 +310,7 @@ def construct(
     if interp.is_opaque(cls.facts.module):
         obj.opaque = True
         return obj
-    alone = as_root or interp.journals or interp.stop_at is not None
+    alone = as_root or interp.stop_at is not None
     key = None if alone else _twin_key(interp, cls, args, kwargs)
     if key is not None and key in interp.twins:
         return interp.twins[key]

@@ -19,12 +19,16 @@ HEADS = "heads"
 
 @dataclass(frozen=True)
 class Step:
-    """One link of a chain of evidence; `before` are the steps it rests on."""
+    """One link of a chain of evidence; `before` are the steps it rests on.
+
+    Links are told apart by their own place and text: chains share their tails, and comparing them whole would take
+    exponential time.
+    """
 
     path: str
     line: int
     text: str
-    before: tuple[Step, ...] = ()
+    before: tuple[Step, ...] = field(default=(), compare=False)
 
     def chain(self) -> list[Step]:
         """The steps oldest first, each once."""
@@ -254,7 +258,7 @@ class Tensor(Value):
     state: State
     last: bool = True
     width: Poly | None = None
-    why: Step | None = None
+    why: Step | None = field(default=None, compare=False)
     dims: tuple[Value, ...] | None = None
     role: str = ""
     parts: tuple[Poly, int] | None = None
