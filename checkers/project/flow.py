@@ -109,12 +109,10 @@ class Flow:
             found = self.returned.pop()
             self.depth -= 1
             self.module = outer
-        result: Origin | None = None
-        for origin in found:
+        result = found[0] if found else NOTHING
+        for origin in found[1:]:
             result = join(result, origin)
-        if goes_on and result is not None:
-            result = join(result, NOTHING)
-        return result if result is not None else NOTHING
+        return join(result, NOTHING) if goes_on and found else result
 
     def inline(self, module: ModuleFacts, function: ast.FunctionDef, env: Env) -> Origin | None:
         """The result of a helper of the tree; None where it is too deep or too long to follow."""
@@ -143,8 +141,8 @@ class Flow:
             if self.depth == 1:
                 self.trace.returns.append(self.see(node, origin=origin))
             return False
-        if isinstance(node, ast.Raise | ast.Break | ast.Continue):
-            return not isinstance(node, ast.Raise)
+        if isinstance(node, ast.Raise):
+            return False
         if isinstance(node, ast.Assign):
             origin = self.value(node.value, env)
             for target in node.targets:
