@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import enum
 
-
 from .events import ParallelCall
-
 from .providers import Provider
 from .values import Const, Obj, State, Tensor
 
@@ -51,5 +49,3 @@ def judge(event: ParallelCall) -> Verdict:
     if given.state is State.SHARDED:
         return Verdict.RIGHT if told else Verdict.WRONG
     return Verdict.UNKNOWN
-
-

@@ -16,13 +16,16 @@ from typing import Any, TypeVar
 
 from ..facts.module import ClassFacts, ModuleFacts
 from ..project.project import Project
+from .choices import Choice, choose
 from .events import FAILURES, Event, Log, Site
+from .flags import implied, split_parts
 from .symbols import Poly
-from .values import UNKNOWN, Choice, Obj, Step, Sym, Value, choose
+from .values import UNKNOWN, Obj, Step, Sym, Value
 
 E = TypeVar("E", bound=Event)
 
 MAX_DEPTH = 60
+
 MAX_SAME_FUNCTION = 3
 
 
@@ -92,12 +95,16 @@ class Interpreter:
 
         The framework's own layers are known by contract; running its insides adds cost and no knowledge.
         """
-        return self.root is not None and self._is_framework(module) and not self._is_framework(self.root.module)
+        return (
+            self.root is not None and self._is_framework(module) and not self._is_framework(self.root.module)
+        )
 
     def _is_framework(self, module: ModuleFacts) -> bool:
         if id(module) not in self._framework:
             name = f".{module.name}."
-            self._framework[id(module)] = any(f".{prefix}." in name for prefix in self.project.settings.framework)
+            self._framework[id(module)] = any(
+                f".{prefix}." in name for prefix in self.project.settings.framework
+            )
         return self._framework[id(module)]
 
     # -- bookkeeping -------------------------------------------------------------------------------------------
@@ -228,7 +235,9 @@ class Interpreter:
         if self.exits:
             for jumps_out, left_values in zip(jumps, kept, strict=True):
                 if jumps_out:
-                    self.exits[-1] += [(marks[mark][0], marks[mark][1], value) for mark, value in left_values.items()]
+                    self.exits[-1] += [
+                        (marks[mark][0], marks[mark][1], value) for mark, value in left_values.items()
+                    ]
         return any(goes)
 
     @contextlib.contextmanager
@@ -301,25 +310,3 @@ class Interpreter:
                         return decisive
                     return None if None in sides else not decisive
         return None
-
-
-def split_parts(key: str, joiner: str) -> list[str]:
-    """The parts of `(a) and (b)`."""
-    parts = key.split(f"){joiner}(")
-    if len(parts) > 1:
-        parts[0] = parts[0].removeprefix("(")
-        parts[-1] = parts[-1].removesuffix(")")
-    return parts
-
-
-def implied(key: str, side: bool) -> dict[str, bool]:
-    """A condition with all that follows from it: the parts of a true `and`, of a false `or`, and negations."""
-    found = {key: side}
-    if key.startswith("not "):
-        found.update(implied(key[4:], not side))
-    elif key.startswith("("):
-        parts = split_parts(key, " and " if side else " or ")
-        if len(parts) > 1:
-            for part in parts:
-                found.update(implied(part, side))
-    return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from ..project.project import External
-from . import attributes, calls, providers, tensors
+from . import calls, indexing, providers, tensors
 from .events import Built, ParallelCall, ParameterMade, ShardedEscape
 from .interpreter import Interpreter
 from .providers import Provider
@@ -16,6 +16,7 @@ from .values import (
     UNKNOWN,
     Const,
     Heap,
+    Kwargs,
     Obj,
     Pair,
     Seq,
@@ -27,10 +28,10 @@ from .values import (
     poly_of,
 )
 
-Kwargs = dict[str, Value]
 
-
-def build_external(interp: Interpreter, obj: Obj, args: tuple[Value, ...], kwargs: Kwargs, node: ast.expr) -> Value:
+def build_external(
+    interp: Interpreter, obj: Obj, args: tuple[Value, ...], kwargs: Kwargs, node: ast.expr
+) -> Value:
     """An instance of a library class: a parallel layer, a container, or a module that is not read."""
     row = providers.provider_for(interp.project, External(obj.cls.dotted))
     if row is not None:
@@ -48,7 +49,9 @@ def build_external(interp: Interpreter, obj: Obj, args: tuple[Value, ...], kwarg
     return obj
 
 
-def fill_external(interp: Interpreter, obj: Obj, dotted: str, args: tuple[Value, ...], kwargs: Kwargs) -> None:
+def fill_external(
+    interp: Interpreter, obj: Obj, dotted: str, args: tuple[Value, ...], kwargs: Kwargs
+) -> None:
     """The arguments and children of a module of a library."""
     last = dotted.rsplit(".", 1)[-1]
     if last in ("Sequential", "ModuleList", "ParameterList"):
@@ -70,7 +73,7 @@ def _children(interp: Interpreter, args: tuple[Value, ...], kwargs: Kwargs, spre
     given = args[0]
     if isinstance(given, Heap) and isinstance(given.content, Table):
         return Seq(tuple(given.content.entries.values()), given.content.rest)
-    return attributes.as_seq(interp, given) or Seq((), UNKNOWN)
+    return indexing.as_seq(interp, given) or Seq((), UNKNOWN)
 
 
 def build_parallel(
@@ -123,7 +126,9 @@ def call_parallel(
     return result
 
 
-def _output(interp: Interpreter, obj: Obj, row: Provider, given: Value, kwargs: Kwargs, node: ast.expr) -> Tensor:
+def _output(
+    interp: Interpreter, obj: Obj, row: Provider, given: Value, kwargs: Kwargs, node: ast.expr
+) -> Tensor:
     name, width = label(obj), size(obj, row, 1)
     before = given.why if isinstance(given, Tensor) else None
     replicated = row.kind == providers.REPLICATED or flag(interp, obj, "disable_tp", False) is not False
@@ -155,7 +160,9 @@ def _output(interp: Interpreter, obj: Obj, row: Provider, given: Value, kwargs: 
     if reduces is None:
         return Tensor(State.UNKNOWN, width=width)
     if not reduces or skips.value:
-        return Tensor(State.PARTIAL, width=width, why=interp.step(node, f"`{name}` does not reduce its output", before))
+        return Tensor(
+            State.PARTIAL, width=width, why=interp.step(node, f"`{name}` does not reduce its output", before)
+        )
     why = interp.step(node, f"`{name}` is row-parallel: its output is all-reduced, so it is full")
     return Tensor(State.FULL, width=width, why=why, role="row")
 
@@ -185,20 +192,25 @@ def learn_width(interp: Interpreter, given: Value, takes: Poly | None) -> None:
             interp.equal.setdefault(name, takes)
 
 
-# -- torch.nn -----------------------------------------------------------------------------------------------------
-
 _KEEPS = frozenset(
     {
         "GELU", "ReLU", "SiLU", "LeakyReLU", "ELU", "Tanh", "Sigmoid", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d",
         "Identity", "Softplus", "Mish", "Hardswish", "PReLU", "ReLU6", "Softmax", "DropPath", "AlphaDropout", "LogSoftmax",
     }
 )  # fmt: skip
-_NORMS = frozenset({"LayerNorm", "RMSNorm", "BatchNorm1d", "GroupNorm", "FusedLayerNorm", "MixedFusedLayerNorm"})
+
+_NORMS = frozenset(
+    {"LayerNorm", "RMSNorm", "BatchNorm1d", "GroupNorm", "FusedLayerNorm", "MixedFusedLayerNorm"}
+)
+
 _LINEAR = frozenset({"Linear", "Bilinear"})
+
 _CONV = frozenset({"Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d"})
 
 
-def call_external(interp: Interpreter, obj: Obj, args: tuple[Value, ...], kwargs: Kwargs, node: ast.expr) -> Value:
+def call_external(
+    interp: Interpreter, obj: Obj, args: tuple[Value, ...], kwargs: Kwargs, node: ast.expr
+) -> Value:
     """Call a module of a library."""
     content = obj.attrs.get("content")
     if content is not None:
@@ -245,7 +257,7 @@ def _call_torch(interp: Interpreter, obj: Obj, last: str, value: Value, node: as
 
 def _normalised(interp: Interpreter, obj: Obj, value: Value, node: ast.expr) -> Value:
     shape = _argument(obj, 0, "normalized_shape")
-    items = attributes.as_seq(interp, shape)
+    items = indexing.as_seq(interp, shape)
     sized = poly_of(items.items[-1] if items is not None and items.items else shape)
     if not isinstance(value, Tensor):
         return Tensor(State.UNKNOWN, width=sized)
@@ -254,7 +266,11 @@ def _normalised(interp: Interpreter, obj: Obj, value: Value, node: ast.expr) -> 
     if value.state is State.SHARDED and value.last:
         meets_full(interp, obj, value, sized, _per_rank(shape), node)
         return value
-    return value if value.width is not None or sized is None or value.state is State.SHARDED else value.but(width=sized)
+    return (
+        value
+        if value.width is not None or sized is None or value.state is State.SHARDED
+        else value.but(width=sized)
+    )
 
 
 def _linear(interp: Interpreter, obj: Obj, value: Value, node: ast.expr) -> Value:
@@ -283,10 +299,14 @@ def meets_full(
     if per_rank:
         return
     kind = obj.cls.dotted.rsplit(".", 1)[-1]
-    interp.emit(ShardedEscape, node, tensor=value, consumer=f"`{label(obj)}` (nn.{kind})", proven=proven, layer=obj)
+    interp.emit(
+        ShardedEscape, node, tensor=value, consumer=f"`{label(obj)}` (nn.{kind})", proven=proven, layer=obj
+    )
 
 
-def _run_children(interp: Interpreter, obj: Obj, content: Value, args: tuple[Value, ...], node: ast.expr) -> Value:
+def _run_children(
+    interp: Interpreter, obj: Obj, content: Value, args: tuple[Value, ...], node: ast.expr
+) -> Value:
     last = obj.cls.dotted.rsplit(".", 1)[-1]
     if not isinstance(content, Seq) or not args or last not in ("Sequential",) and obj.cls.facts is None:
         return UNKNOWN
@@ -296,5 +316,3 @@ def _run_children(interp: Interpreter, obj: Obj, content: Value, args: tuple[Val
             child.name = f"{obj.name}[{child.cls.dotted.rsplit('.', 1)[-1]}]" if obj.name else ""
         value = calls.call(interp, child, (value,), {}, node)
     return value
-
-

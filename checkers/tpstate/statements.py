@@ -8,9 +8,11 @@ from collections.abc import Callable
 
 from ..facts.module import Import
 from ..project.project import Ref
-from . import arithmetic, attributes, conditions, expressions
-from .interpreter import Frame, Interpreter, implied
-from .values import NONE, UNKNOWN, Choice, Const, Func, Heap, Known, Obj, Unknown, Value
+from . import arithmetic, conditions, expressions, indexing, lookups
+from .choices import Choice
+from .flags import implied
+from .interpreter import Frame, Interpreter
+from .values import NONE, UNKNOWN, Func, Heap, Known, Obj, Unknown, Value
 
 
 class Flow(enum.Enum):
@@ -24,6 +26,7 @@ class Flow(enum.Enum):
 
 
 _ROUNDS = 2
+
 _UNROLL = 32
 
 
@@ -60,7 +63,9 @@ def _augmented(interp: Interpreter, frame: Frame, node: ast.AugAssign) -> Flow:
     left = expressions.evaluate(interp, frame, node.target)
     right = expressions.evaluate(interp, frame, node.value)
     value = interp.lift(
-        lambda a, b: arithmetic.combine(interp, node.op, a, b, node.value, (node.target, node.value)), left, right
+        lambda a, b: arithmetic.combine(interp, node.op, a, b, node.value, (node.target, node.value)),
+        left,
+        right,
     )
     if isinstance(left, Heap) and isinstance(value, Heap):
         interp.write(left.attrs, "content", value.content)  # type: ignore[arg-type]
@@ -82,7 +87,12 @@ def _if(interp: Interpreter, frame: Frame, node: ast.If) -> Flow:
         if flow is Flow.RAISE:
             conditions.note_refused(interp, frame, node.test)
         return flow
-    return _both(interp, key, lambda: run_block(interp, frame, node.body), lambda: run_block(interp, frame, node.orelse))
+    return _both(
+        interp,
+        key,
+        lambda: run_block(interp, frame, node.body),
+        lambda: run_block(interp, frame, node.orelse),
+    )
 
 
 def _both(interp: Interpreter, key: str, then: Callable[[], Flow], other: Callable[[], Flow]) -> Flow:
@@ -116,10 +126,13 @@ def _loop(interp: Interpreter, frame: Frame, node: ast.For | ast.AsyncFor, sourc
     if isinstance(source, Choice):
         then, other = source.then, source.other
         return _both(
-            interp, source.key, lambda: _loop(interp, frame, node, then), lambda: _loop(interp, frame, node, other)
+            interp,
+            source.key,
+            lambda: _loop(interp, frame, node, then),
+            lambda: _loop(interp, frame, node, other),
         )
     items: list[Value]
-    found = attributes.as_seq(interp, source, node.iter)
+    found = indexing.as_seq(interp, source, node.iter)
     if found is None:
         items = [UNKNOWN] * _ROUNDS
     elif found.rest is not None:
@@ -221,7 +234,7 @@ def _import(interp: Interpreter, frame: Frame, node: ast.Import) -> Flow:
     for alias in node.names:
         dotted = alias.name if alias.asname else alias.name.split(".")[0]
         found = interp.project.find_module(dotted, frame.module)
-        value: Value = expressions.of_ref(interp, found, dotted) if found is not None else Known(dotted)
+        value: Value = lookups.of_ref(interp, found, dotted) if found is not None else Known(dotted)
         interp.write(frame.vars, alias.asname or dotted, value)  # type: ignore[arg-type]
     return Flow.NEXT
 
@@ -232,7 +245,7 @@ def _import_from(interp: Interpreter, frame: Frame, node: ast.ImportFrom) -> Flo
         if alias.name == "*":
             continue
         ref: Ref | None = interp.project.imported(frame.module, Import(module, alias.name, node.lineno))
-        value = expressions.of_ref(interp, ref, alias.name) if ref is not None else UNKNOWN
+        value = lookups.of_ref(interp, ref, alias.name) if ref is not None else UNKNOWN
         interp.write(frame.vars, alias.asname or alias.name, value)  # type: ignore[arg-type]
     return Flow.NEXT
 
@@ -284,4 +297,3 @@ _HANDLERS: dict[type, Callable[..., Flow]] = {
     ast.Delete: _delete,
     ast.Match: _match,
 }
-

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import enum
 import itertools
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -13,8 +12,16 @@ from ..facts.module import ClassFacts, ModuleFacts
 from .symbols import Poly
 
 TP = "tp"
+
 PER_RANK = "per_rank"
+
 HEADS = "heads"
+
+OPEN = "**"
+"""Key under which the unknown rest of `**kwargs` travels."""
+
+MAX_ITEMS = 4096
+"""Sequences longer than this are not kept item by item."""
 
 
 @dataclass(frozen=True)
@@ -293,39 +300,6 @@ class Pair(Value):
         )
 
 
-@dataclass(frozen=True)
-class Choice(Value):
-    """One of two values, by a condition that could not be decided: `key` is its canonical text."""
-
-    key: str
-    then: Value
-    other: Value
-
-
-def choose(key: str, then: Value, other: Value) -> Value:
-    """A Choice, or the value itself where both sides are the same; deep choices collapse to UNKNOWN."""
-    if then == other:
-        return then
-    if leaves(then) + leaves(other) > 8:
-        return UNKNOWN
-    return Choice(key, then, other)
-
-
-def leaves(value: Value) -> int:
-    return leaves(value.then) + leaves(value.other) if isinstance(value, Choice) else 1
-
-
-def alternatives(value: Value) -> Iterator[tuple[dict[str, bool], Value]]:
-    """Every leaf of a Choice with the conditions under which it stands."""
-    if not isinstance(value, Choice):
-        yield {}, value
-        return
-    for branch, side in ((value.then, True), (value.other, False)):
-        for conditions, leaf in alternatives(branch):
-            if conditions.get(value.key, side) == side:
-                yield {**conditions, value.key: side}, leaf
-
-
 def poly_of(value: Value) -> Poly | None:
     """The symbolic number a value is, if it is one."""
     if isinstance(value, Sym):
@@ -341,3 +315,7 @@ def number(poly: Poly, tags: frozenset[str] = frozenset()) -> Value:
     if constant is not None and constant.denominator == 1:
         return Const(int(constant))
     return Sym(poly, tags) if poly.small() else UNKNOWN
+
+
+Kwargs = dict[str, Value]
+"""Arguments by name; `**` stands for an unknown rest, `*` for unknown positional ones."""

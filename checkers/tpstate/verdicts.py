@@ -74,7 +74,9 @@ def first_certain(events: Sequence[E]) -> E | None:
             return event
     for index, event in enumerate(events):
         for other in events[index + 1 :]:
-            flipped = [key for key in event.choice if key in other.choice and other.choice[key] != event.choice[key]]
+            flipped = [
+                key for key in event.choice if key in other.choice and other.choice[key] != event.choice[key]
+            ]
             if flipped and len(event.choice) == len(other.choice) == 1:
                 return event
     return None
