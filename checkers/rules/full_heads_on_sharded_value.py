@@ -10,7 +10,8 @@ from ..finding import Finding
 from ..rule import Rule, Symptom
 from ..tpstate.events import Reshaped
 from ..tpstate.symbols import Poly
-from ..tpstate.values import HEADS, PER_RANK, Const, State, Sym, Value, poly_of
+from ..tpstate.values import HEADS, PER_RANK, Const, Sym, Value, poly_of
+from ..tpstate.states import State
 from ..tpstate.verdicts import by_site, evidence, first_certain, owner_name, site_place, why
 
 if TYPE_CHECKING:

@@ -11,7 +11,8 @@ from ..tpstate.events import ParallelCall, ShardedEscape
 from ..tpstate.inputs import is_built_by
 from ..tpstate.layers import label
 from ..tpstate.providers import COLUMN
-from ..tpstate.values import State, Tensor
+from ..tpstate.values import Tensor
+from ..tpstate.states import State
 from ..tpstate.verdicts import by_site, evidence, first_certain, owner_name, site_place, why
 
 if TYPE_CHECKING:

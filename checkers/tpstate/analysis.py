@@ -10,10 +10,12 @@ from ..facts.module import ClassFacts, Import, ModuleFacts
 from ..project.project import External, FunctionRef, Project, ValueRef
 from . import attributes, building, calls, expressions
 from .events import Built, Log
-from .interpreter import Frame, Interpreter, OutOfFuel
+from .frames import Frame, OutOfFuel
+from .interpreter import Interpreter
 from .providers import provider_for
+from .states import State
 from .symbols import Poly
-from .values import UNKNOWN, Bound, Cls, Func, Obj, State, Sym, Tensor, Value
+from .values import UNKNOWN, Bound, Cls, Func, Obj, Sym, Tensor, Value
 
 _WORDS = re.compile(
     r"Parallel|Distributed|One[A-Z]\w*|_REGISTRY|build_module|tensor_parallel\.|tensor_model_parallel|model_parallel_region"

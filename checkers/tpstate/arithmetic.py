@@ -8,7 +8,8 @@ from typing import Any
 
 from . import conditions, indexing, tensor_products
 from .events import Divided, NoneUsed, PairUsed
-from .interpreter import Frame, Interpreter
+from .frames import Frame
+from .interpreter import Interpreter
 from .symbols import Poly
 from .values import (
     HEADS,

@@ -8,7 +8,9 @@ from ..facts.module import ClassFacts
 from ..project.project import NamespaceRef
 from . import building, calls, expressions, lookups, tensors
 from .events import NoneUsed, PairUsed, TensorKeyed
-from .interpreter import Frame, Interpreter
+from .frames import Frame
+from .interpreter import Interpreter
+from .states import State
 from .symbols import Poly
 from .values import (
     HEADS,
@@ -27,7 +29,6 @@ from .values import (
     Pair,
     Partial,
     Seq,
-    State,
     Super,
     Sym,
     Tensor,

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 
 from . import expressions
-from .interpreter import Frame, Interpreter
+from .frames import Frame
+from .interpreter import Interpreter
 from .values import UNKNOWN, Heap, Kwargs, Seq, Table, Value
 
 

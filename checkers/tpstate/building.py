@@ -6,25 +6,11 @@ import ast
 from typing import Any
 
 from ..facts.module import ClassFacts
-from . import attributes, binding, calls, layers, running
+from . import attributes, binding, calls, layers, running, torch_layers
 from .events import Built, EntryCalled, Event, Rejected, UnknownKey
 from .interpreter import Interpreter
 from .providers import PLATFORM_OPS, Provider, provider_for
-from .values import (
-    NONE,
-    OPEN,
-    UNKNOWN,
-    Cls,
-    Const,
-    Func,
-    Heap,
-    Known,
-    Kwargs,
-    Obj,
-    Seq,
-    Tensor,
-    Value,
-)
+from .values import NONE, OPEN, UNKNOWN, Cls, Const, Func, Heap, Known, Kwargs, Obj, Seq, Tensor, Value
 
 
 def provider_of_class(interp: Interpreter, cls: ClassFacts) -> Provider | None:
@@ -167,7 +153,7 @@ def call_object(
     if facts is None or forward is None:
         if facts is not None and obj.attrs.get("content") is None:
             return calls.unknown_call(interp, UNKNOWN, args, node)
-        return layers.call_external(interp, obj, args, kwargs, node)
+        return torch_layers.call_external(interp, obj, args, kwargs, node)
     key = (
         obj.serial,
         node.lineno,

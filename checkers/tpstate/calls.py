@@ -4,17 +4,11 @@ from __future__ import annotations
 
 import ast
 
-from . import (
-    building,
-    expressions,
-    library_calls,
-    object_methods,
-    running,
-    tensors,
-)
+from . import building, expressions, library_calls, object_methods, running, tensors
 from .choices import Choice
 from .events import BiasDropped, EntryCalled, NoneUsed, PairUsed, UnknownKey
-from .interpreter import Frame, Interpreter
+from .frames import Frame
+from .interpreter import Interpreter
 from .values import (
     OPEN,
     UNKNOWN,

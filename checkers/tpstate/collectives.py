@@ -9,12 +9,8 @@ from .events import (
     LossOnGathered,
 )
 from .interpreter import Interpreter
-from .values import (
-    UNKNOWN,
-    State,
-    Tensor,
-    Value,
-)
+from .states import State
+from .values import UNKNOWN, Tensor, Value
 
 _GATHER = ("gather_from_tensor_model_parallel_region", "tensor_model_parallel_all_gather", "gather_from_model_parallel_region", "all_gather_last_dim_from_tensor_parallel_region")  # fmt: skip
 

@@ -6,15 +6,9 @@ import ast
 from collections.abc import Callable
 
 from . import conditions, expressions, indexing
-from .interpreter import Frame, Interpreter
-from .values import (
-    UNKNOWN,
-    Const,
-    Heap,
-    Seq,
-    Table,
-    Value,
-)
+from .frames import Frame
+from .interpreter import Interpreter
+from .values import UNKNOWN, Const, Heap, Seq, Table, Value
 
 _UNROLL = 32
 

@@ -9,7 +9,8 @@ from typing import Any
 from . import calls, expressions
 from .choices import Choice
 from .flags import implied
-from .interpreter import Frame, Interpreter
+from .frames import Frame
+from .interpreter import Interpreter
 from .values import (
     Cls,
     Const,

@@ -7,7 +7,8 @@ from collections.abc import Callable
 
 from . import arithmetic, attributes, calls, comprehensions, conditions, indexing, lookups
 from .choices import Choice, choose
-from .interpreter import Frame, Interpreter, OutOfFuel
+from .frames import Frame, OutOfFuel
+from .interpreter import Interpreter
 from .values import (
     MAX_ITEMS,
     NONE,

@@ -8,7 +8,9 @@ from typing import Any
 from . import attributes, calls, expressions, tensors
 from .choices import Choice
 from .events import BiasDropped, NoneUsed, PairUsed, TensorKeyed
-from .interpreter import Frame, Interpreter
+from .frames import Frame
+from .interpreter import Interpreter
+from .states import State
 from .symbols import Poly
 from .values import (
     HEADS,
@@ -20,7 +22,6 @@ from .values import (
     Pair,
     Seq,
     Slice,
-    State,
     Sym,
     Table,
     Tensor,

@@ -6,7 +6,8 @@ import enum
 
 from .events import ParallelCall
 from .providers import Provider
-from .values import Const, Obj, State, Tensor
+from .states import State
+from .values import Const, Obj, Tensor
 
 
 class Verdict(enum.Enum):

@@ -11,7 +11,6 @@ import ast
 import contextlib
 import itertools
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from ..facts.module import ClassFacts, ModuleFacts
@@ -19,45 +18,16 @@ from ..project.project import Project
 from .choices import Choice, choose
 from .events import FAILURES, Event, Log, Site
 from .flags import implied, split_parts
+from .frames import Frame, Journal, Marks, OutOfFuel
+from .states import Step
 from .symbols import Poly
-from .values import UNKNOWN, Obj, Step, Sym, Value
+from .values import UNKNOWN, Obj, Sym, Value
 
 E = TypeVar("E", bound=Event)
 
 MAX_DEPTH = 60
 
 MAX_SAME_FUNCTION = 3
-
-
-class OutOfFuel(Exception):
-    """A class needs more steps than it is worth."""
-
-
-@dataclass(eq=False)
-class Frame:
-    """One running function, or a module being read (`function` None)."""
-
-    module: ModuleFacts
-    vars: dict[str, Value] = field(default_factory=dict)
-    owner: ClassFacts | None = None
-    function: ast.AST | None = None
-    closure: dict[str, Value] | None = None
-    parent: Frame | None = None
-    call: Site | None = None
-    returns: list[tuple[dict[str, bool], Value, ast.AST]] = field(default_factory=list)
-    entry_conditions: frozenset[str] = frozenset()
-    serial: int = 0
-
-
-Marks = list[tuple[dict[Any, Value], Any, Value | None]]
-
-
-@dataclass
-class Journal:
-    """What one side of an open condition wrote, with the values before; what was made on that side needs no undoing."""
-
-    entries: dict[tuple[int, Any], tuple[dict[Any, Value], Any, Value | None]] = field(default_factory=dict)
-    young: set[int] = field(default_factory=set)
 
 
 class Interpreter:

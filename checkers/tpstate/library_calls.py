@@ -6,18 +6,10 @@ import ast
 import math
 
 from ..project.project import NamespaceRef
-from . import (
-    arithmetic,
-    attributes,
-    building,
-    builtin_calls,
-    calls,
-    collectives,
-    indexing,
-    tensors,
-)
+from . import arithmetic, attributes, building, builtin_calls, calls, collectives, indexing, tensors
 from .events import Checkpointed, Divided
 from .interpreter import Interpreter
+from .states import State
 from .symbols import Poly
 from .values import (
     NONE,
@@ -33,7 +25,6 @@ from .values import (
     Obj,
     Partial,
     Seq,
-    State,
     Sym,
     Table,
     Tensor,

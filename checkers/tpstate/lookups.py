@@ -7,17 +7,9 @@ import ast
 from ..facts.module import ClassFacts, ModuleFacts
 from ..project.project import External, FunctionRef, NamespaceRef, Ref, ValueRef
 from . import expressions
-from .interpreter import Frame, Interpreter
-from .values import (
-    UNKNOWN,
-    Cls,
-    Func,
-    Heap,
-    Known,
-    Mod,
-    Table,
-    Value,
-)
+from .frames import Frame
+from .interpreter import Interpreter
+from .values import UNKNOWN, Cls, Func, Heap, Known, Mod, Table, Value
 
 
 def lookup(interp: Interpreter, frame: Frame, name: str) -> Value:

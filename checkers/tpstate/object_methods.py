@@ -4,15 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from . import (
-    arithmetic,
-    attributes,
-    building,
-    calls,
-    indexing,
-    layers,
-    providers,
-)
+from . import arithmetic, attributes, building, calls, indexing, layers, providers
 from .interpreter import Interpreter
 from .values import (
     MAX_ITEMS,

@@ -21,7 +21,6 @@ MEGATRON = "megatron"
 
 INFERENCE = "inference"
 
-
 PLATFORM_OPS = frozenset({"CustomOp", "MultiPlatformOp", "PluggableLayer", "TensorSchema"})
 """vLLM's and SGLang's bases that pick a kernel, or check shapes, when the job runs: `forward_native` is what they compute."""
 

@@ -7,7 +7,8 @@ import ast
 from . import binding, building, expressions, library_calls, statements
 from .choices import Choice, choose
 from .events import Rejected
-from .interpreter import MAX_DEPTH, MAX_SAME_FUNCTION, Frame, Interpreter
+from .frames import Frame
+from .interpreter import MAX_DEPTH, MAX_SAME_FUNCTION, Interpreter
 from .providers import PLATFORM_OPS
 from .values import (
     NONE,

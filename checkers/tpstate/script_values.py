@@ -12,7 +12,8 @@ from ..project.project import Project
 from ..project.scopes import Scope
 from ..project.yaml_config import MissingKey, look_up
 from . import expressions, indexing, statements
-from .interpreter import Frame, Interpreter, OutOfFuel
+from .frames import Frame, OutOfFuel
+from .interpreter import Interpreter
 from .values import Const, Value
 
 _FUEL = 3_000

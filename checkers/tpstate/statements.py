@@ -11,7 +11,8 @@ from ..project.project import Ref
 from . import arithmetic, conditions, expressions, indexing, lookups
 from .choices import Choice
 from .flags import implied
-from .interpreter import Frame, Interpreter
+from .frames import Frame
+from .interpreter import Interpreter
 from .values import NONE, UNKNOWN, Func, Heap, Known, Obj, Unknown, Value
 
 

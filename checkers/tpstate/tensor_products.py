@@ -11,19 +11,9 @@ from .events import (
     WeightTaken,
 )
 from .interpreter import Interpreter
+from .states import State
 from .symbols import Poly
-from .values import (
-    PER_RANK,
-    UNKNOWN,
-    Const,
-    Kwargs,
-    Pair,
-    State,
-    Sym,
-    Tensor,
-    Value,
-    poly_of,
-)
+from .values import PER_RANK, UNKNOWN, Const, Kwargs, Pair, Sym, Tensor, Value, poly_of
 
 
 def operands_of(interp: Interpreter, given: Value, node: ast.expr) -> list[Value]:

@@ -9,7 +9,8 @@ from typing import TypeVar
 from ..facts.module import ModuleFacts
 from ..finding import Evidence, Place
 from .events import Event, Site
-from .values import Step, Tensor, Value
+from .states import Step
+from .values import Tensor, Value
 
 E = TypeVar("E", bound=Event)
 

@@ -114,17 +114,15 @@ def changed(tree: ast.Module, other: ast.Module, step: tuple[int, int, int]) -> 
     """One change: a subtree of the other file, an odd expression, or statements moved, dropped and wrapped."""
     how, where, what = step
     kind = ast.stmt if how % 5 in (2, 3, 4) else ast.expr
-    targets = places(tree, kind)
-    if not targets:
+    targets, donors = places(tree, kind), places(other, kind)
+    if not targets or not donors:
         return
     place = targets[where % len(targets)]
     if how % 5 == 0:
-        donors = places(other, ast.expr)
         put(place, taken(donors[what % len(donors)]))
     elif how % 5 == 1:
         put(place, ast.parse(ODD[what % len(ODD)], mode="eval").body)
     elif how % 5 == 2:
-        donors = places(other, ast.stmt)
         put(place, taken(donors[what % len(donors)]))
     elif how % 5 == 3 and isinstance(parent_list := getattr(place[0], place[1]), list):
         parent_list.insert(what % (len(parent_list) + 1), taken(targets[what % len(targets)]))
