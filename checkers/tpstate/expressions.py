@@ -246,7 +246,7 @@ def assign(interp: Interpreter, frame: Frame, target: ast.expr, value: Value) ->
     if isinstance(target, ast.Name):
         if type(value) is Tensor and value.role == "gathered":
             value = value.but(tag=f"{value.tag}/{next(interp._serial)}")
-        interp.write(frame.vars, target.id, value)  # type: ignore[arg-type]
+        interp.write(frame.vars, target.id, value)
     elif isinstance(target, ast.Tuple | ast.List):
         indexing.unpack(interp, frame, target, value)
     elif isinstance(target, ast.Starred):
@@ -256,7 +256,7 @@ def assign(interp: Interpreter, frame: Frame, target: ast.expr, value: Value) ->
         if isinstance(owner, Obj):
             if isinstance(value, Obj) and not value.name:
                 value.name = target.attr
-            interp.write(owner.attrs, target.attr, value)  # type: ignore[arg-type]
+            interp.write(owner.attrs, target.attr, value)
     elif isinstance(target, ast.Subscript):
         owner = interp.settle(evaluate(interp, frame, target.value))
         index = evaluate(interp, frame, target.slice)

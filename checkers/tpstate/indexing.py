@@ -157,7 +157,7 @@ def _of_sequence(interp: Interpreter, content: Seq, index: Value) -> Value:
             return UNKNOWN
         return content.rest if content.rest is not None and at >= len(content.items) else UNKNOWN
     if isinstance(index, Slice):
-        bounds = [
+        bounds: list[Any] = [
             part.value if isinstance(part, Const) else "open"
             for part in (index.lower, index.upper, index.step)
         ]

@@ -76,7 +76,7 @@ def _add_child(interp: Interpreter, owner: Obj, name: Value, child: Value) -> Va
     elif isinstance(name, Const) and isinstance(name.value, str):
         if isinstance(child, Obj) and not child.name:
             child.name = name.value
-        interp.write(owner.attrs, name.value, child)  # type: ignore[arg-type]
+        interp.write(owner.attrs, name.value, child)
     return NONE
 
 
@@ -138,7 +138,7 @@ def _list_method(
     interp: Interpreter, owner: Heap | Obj, content: Seq, name: str, args: tuple[Value, ...]
 ) -> Value:
     def store(items: Seq) -> Value:
-        interp.write(owner.attrs, "content", items)  # type: ignore[arg-type]
+        interp.write(owner.attrs, "content", items)
         return NONE
 
     if name in ("append", "add_module", "insert") and args:
@@ -189,7 +189,7 @@ def _dict_method(
                 value = interp.settle(content.entries[name_of])
                 if name == "pop":
                     rest = {entry: item for entry, item in content.entries.items() if entry != name_of}
-                    interp.write(owner.attrs, "content", Table(rest, content.rest, content.name))  # type: ignore[arg-type]
+                    interp.write(owner.attrs, "content", Table(rest, content.rest, content.name))
                 return value
             if (
                 content.rest is None
@@ -212,14 +212,14 @@ def _dict_method(
         return Seq(tuple(Const(k) if not isinstance(k, Value) else k for k in content.entries), content.rest)
     if name == "update":
         given = args[0] if args else None
-        entries = {**content.entries, **{k: v for k, v in kwargs.items() if k != "**"}}
-        rest = content.rest
+        merged = {**content.entries, **{k: v for k, v in kwargs.items() if k != "**"}}
+        open_rest = content.rest
         if isinstance(given, Heap) and isinstance(given.content, Table):
-            entries.update(given.content.entries)
-            rest = given.content.rest or rest
+            merged.update(given.content.entries)
+            open_rest = given.content.rest or open_rest
         elif given is not None:
-            rest = UNKNOWN
-        interp.write(owner.attrs, "content", Table(entries, rest, content.name))  # type: ignore[arg-type]
+            open_rest = UNKNOWN
+        interp.write(owner.attrs, "content", Table(merged, open_rest, content.name))  # type: ignore[arg-type]
         return NONE
     if name == "copy":
         return Heap("dict", {"content": Table(dict(content.entries), content.rest)})

@@ -69,7 +69,7 @@ def _augmented(interp: Interpreter, frame: Frame, node: ast.AugAssign) -> Flow:
         right,
     )
     if isinstance(left, Heap) and isinstance(value, Heap):
-        interp.write(left.attrs, "content", value.content)  # type: ignore[arg-type]
+        interp.write(left.attrs, "content", value.content)
         value = left
     expressions.assign(interp, frame, node.target, value)
     return Flow.NEXT
@@ -222,12 +222,12 @@ def _function(interp: Interpreter, frame: Frame, node: ast.FunctionDef) -> Flow:
     closure = {**(frame.closure or {}), **frame.vars}
     func = Func(node, frame.module, closure, frame.owner)
     closure[node.name] = func
-    interp.write(frame.vars, node.name, func)  # type: ignore[arg-type]
+    interp.write(frame.vars, node.name, func)
     return Flow.NEXT
 
 
 def _class(interp: Interpreter, frame: Frame, node: ast.ClassDef) -> Flow:
-    interp.write(frame.vars, node.name, UNKNOWN)  # type: ignore[arg-type]
+    interp.write(frame.vars, node.name, UNKNOWN)
     return Flow.NEXT
 
 
@@ -236,7 +236,7 @@ def _import(interp: Interpreter, frame: Frame, node: ast.Import) -> Flow:
         dotted = alias.name if alias.asname else alias.name.split(".")[0]
         found = interp.project.find_module(dotted, frame.module)
         value: Value = lookups.of_ref(interp, found, dotted) if found is not None else Known(dotted)
-        interp.write(frame.vars, alias.asname or dotted, value)  # type: ignore[arg-type]
+        interp.write(frame.vars, alias.asname or dotted, value)
     return Flow.NEXT
 
 
@@ -247,14 +247,14 @@ def _import_from(interp: Interpreter, frame: Frame, node: ast.ImportFrom) -> Flo
             continue
         ref: Ref | None = interp.project.imported(frame.module, Import(module, alias.name, node.lineno))
         value = lookups.of_ref(interp, ref, alias.name) if ref is not None else UNKNOWN
-        interp.write(frame.vars, alias.asname or alias.name, value)  # type: ignore[arg-type]
+        interp.write(frame.vars, alias.asname or alias.name, value)
     return Flow.NEXT
 
 
 def _delete(interp: Interpreter, frame: Frame, node: ast.Delete) -> Flow:
     for target in node.targets:
         if isinstance(target, ast.Name) and target.id in frame.vars:
-            interp.write(frame.vars, target.id, UNKNOWN)  # type: ignore[arg-type]
+            interp.write(frame.vars, target.id, UNKNOWN)
     return Flow.NEXT
 
 
