@@ -219,7 +219,7 @@ def _dict_method(
             open_rest = given.content.rest or open_rest
         elif given is not None:
             open_rest = UNKNOWN
-        interp.write(owner.attrs, "content", Table(merged, open_rest, content.name))  # type: ignore[arg-type]
+        interp.write(owner.attrs, "content", Table(merged, open_rest, content.name))
         return NONE
     if name == "copy":
         return Heap("dict", {"content": Table(dict(content.entries), content.rest)})
