@@ -27,7 +27,9 @@ class ShardedValueEscapes(Rule):
     advice = "Close the block with a RowParallelLinear(input_is_parallel=True), or gather first (gather_output=True)."
     why = "Each rank holds only dim // tp channels of it; the consumer is sized for dim."
     symptom = Symptom.CRASH
-    runtime = "shape mismatch at tp >= 2: mat1 and mat2 shapes cannot be multiplied, or sizes of tensors must match"
+    runtime = (
+        "shape mismatch at tp >= 2: mat1 and mat2 shapes cannot be multiplied, or sizes of tensors must match"
+    )
     limits = "Silent unless the consumer's size is seen to be the whole one (not `dim // tp`)."
     guide = "2.4: decision tree of input_is_parallel"
 
