@@ -17,6 +17,7 @@ from .selection import selected_rules
 from .settings import Settings
 from .suppression import split_suppressed
 from .tpstate.analysis import Analysis
+from .workers import apply_rules
 from .tpstate.census import count_layers
 
 Progress = Callable[[str, int, int], None]
@@ -39,17 +40,14 @@ def run(
         project = Project(files, settings)
         analysis = Analysis(project)
         analysis.run_all(progress)
-        found: list[Finding] = []
         skipped = [
             Skipped(cls.module.display, f"internal error in class {cls.name}: {text}")
             for cls, text in analysis.log.failed
         ]
-        for rule in rules_for(project):
-            try:
-                found += rule.check(analysis)
-            except Exception as error:  # one rule's fault must not hide what the others found
-                text = " ".join(f"{type(error).__name__}: {error}".split())
-                skipped.append(Skipped(rule.symbol, f"internal error in rule {rule.symbol}: {text}"))
+        found: list[Finding] = []
+        for findings, fault in apply_rules(tuple(rules_for(project)), analysis, settings.jobs):
+            found += findings
+            skipped += fault
         return _result(found, skipped, analysis, files)
 
 

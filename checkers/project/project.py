@@ -69,6 +69,8 @@ class Project:
         self._resolved: dict[tuple[int, str], Ref | None] = {}
         self._mro: dict[int, tuple[ClassFacts | External, ...]] = {}
         self._roots: dict[Path, Path] = {}
+        self._framework: dict[ModuleFacts, bool] = {}
+        self._around: dict[Path, list[Path]] = {}
         self._known: dict[Callable[[Project], Any], Any] = {}
         self.modules: list[ModuleFacts] = []
         for source in files.files:
@@ -85,8 +87,10 @@ class Project:
 
     def is_framework(self, module: ModuleFacts) -> bool:
         """Whether a module belongs to a copy of the training framework, which is known by contract."""
-        name = f".{module.name}."
-        return any(f".{prefix}." in name for prefix in self.settings.framework)
+        if module not in self._framework:
+            name = f".{module.name}."
+            self._framework[module] = any(f".{prefix}." in name for prefix in self.settings.framework)
+        return self._framework[module]
 
     def module_at(self, path: Path) -> ModuleFacts | None:
         """The facts of a file, read on first use; None when it is absent or cannot be read."""
@@ -141,9 +145,14 @@ class Project:
         if not all(part.isidentifier() for part in parts):
             return None
         own = self.root_of(near.path)
-        roots = list(dict.fromkeys([own, *self.files.roots_for(near.path), near.path.parent]))
+        folder = near.path.parent
+        if folder not in self._around:
+            self._around[folder] = list(dict.fromkeys([own, *self.files.roots_for(near.path), folder]))
         namespace: NamespaceRef | None = None
-        for root in roots:
+        for root in self._around[folder]:
+            listed = self.files.names_in(root)
+            if parts[0] not in listed and f"{parts[0]}.py" not in listed:
+                continue
             base = root.joinpath(*parts)
             # A single name is never a lone file or bare folder of another part of the tree: `torch`, `utils`.
             around = len(parts) > 1 or near.path.is_relative_to(root)

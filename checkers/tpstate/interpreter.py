@@ -49,6 +49,7 @@ class Interpreter:
         self.globals: dict[tuple[int, str], Value] = {}
         self.reading: set[tuple[int, str]] = set()
         self.visited: set[int] = set()
+        self.generators: dict[int, bool] = {}
         self.equal: dict[str, Poly] = {}
         self.reduced: set[str] = set()
         self.held: dict[int, Obj] = {}
@@ -57,7 +58,6 @@ class Interpreter:
         self.pure: dict[Any, Value] = {}
         self.twins: dict[Any, Obj] = {}
         self.stop_at: Callable[[Obj, ast.FunctionDef], bool] | None = None
-        self._framework: dict[int, bool] = {}
         self._serial = itertools.count()
 
     def is_opaque(self, module: ModuleFacts) -> bool:
@@ -65,17 +65,8 @@ class Interpreter:
 
         The framework's own layers are known by contract; running its insides adds cost and no knowledge.
         """
-        return (
-            self.root is not None and self._is_framework(module) and not self._is_framework(self.root.module)
-        )
-
-    def _is_framework(self, module: ModuleFacts) -> bool:
-        if id(module) not in self._framework:
-            name = f".{module.name}."
-            self._framework[id(module)] = any(
-                f".{prefix}." in name for prefix in self.project.settings.framework
-            )
-        return self._framework[id(module)]
+        is_framework = self.project.is_framework
+        return self.root is not None and is_framework(module) and not is_framework(self.root.module)
 
     # -- bookkeeping -------------------------------------------------------------------------------------------
 

@@ -38,7 +38,7 @@ def run_function(
     special = library_calls.special_function(interp, func, args, kwargs, node)
     if special is not None:
         return special
-    if isinstance(func.node, ast.FunctionDef) and (interp.is_opaque(func.module) or _is_generator(func.node)):
+    if isinstance(func.node, ast.FunctionDef) and (interp.is_opaque(func.module) or _is_generator(interp, func)):
         return UNKNOWN
     if func.owner is None and func.closure is None:
         return _run_plain(interp, func, args, kwargs, node)
@@ -165,9 +165,11 @@ def _times_running(interp: Interpreter, node: ast.AST) -> int:
     return count
 
 
-def _is_generator(function: ast.FunctionDef) -> bool:
-    found = getattr(function, "_has_yield", None)
-    if found is None:
-        found = any(isinstance(part, ast.Yield | ast.YieldFrom) for part in ast.walk(function))
-        function._has_yield = found  # type: ignore[attr-defined]
-    return bool(found)
+def _is_generator(interp: Interpreter, func: Func) -> bool:
+    key = id(func.node)
+    if key not in interp.generators:
+        written = "yield" in func.module.text
+        interp.generators[key] = written and any(
+            isinstance(part, ast.Yield | ast.YieldFrom) for part in ast.walk(func.node)
+        )
+    return interp.generators[key]
