@@ -10,7 +10,7 @@ from ..finding import Finding
 from ..rule import Rule, Symptom
 from ..tpstate.inputs import layer_row
 from ..tpstate.layers import flag
-from ..tpstate.providers import COLUMN
+from ..tpstate.provider_table import COLUMN
 from ..tpstate.values import PER_RANK, Obj, Sym
 from ..tpstate.verdicts import at, place_of
 
