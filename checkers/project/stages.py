@@ -13,7 +13,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from ..facts.module import ClassFacts, ModuleFacts
+from ..facts.nodes import walk
 from .project import Project, dotted_name
+from .scopes import lines_with
 
 _NUMBERED = re.compile(r"(?P<base>\w*[A-Za-z0-9])_?[Ss]tage_?(?P<rank>\d+)$")
 _MAP = re.compile(r"\{\s*(?:#[^\n]*\n\s*)*0\s*:\s*[A-Za-z_]")
@@ -209,8 +211,9 @@ class Stages:
                 for edge in module.edges
                 for line in range(edge.node.lineno, (edge.node.end_lineno or 0) + 1)
             }
-            for number, line in enumerate(module.lines, 1):
-                if cls.name not in line or number in imports or not word.search(line.split("#")[0]):
+            for number in sorted(lines_with(module.text, cls.name) - imports):
+                line = module.lines[number - 1]
+                if not word.search(line.split("#")[0]):
                     continue
                 if module is cls.module and cls.node.lineno <= number <= (cls.node.end_lineno or 0):
                     continue
@@ -228,7 +231,7 @@ class Stages:
                 _RANK.search(module.text) or _PIPELINE.search(module.text)
             ):
                 continue
-            for node in ast.walk(module.tree):
+            for node in walk(module.tree):
                 if not isinstance(node, ast.Dict) or len(node.keys) < 2:
                     continue
                 keys = [key.value if isinstance(key, ast.Constant) else None for key in node.keys]

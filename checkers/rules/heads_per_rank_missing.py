@@ -96,5 +96,5 @@ class HeadsPerRankMissing(Rule):
 
 
 def _names_a_share(cls: ClassFacts) -> bool:
-    text = "\n".join(cls.module.lines[cls.node.lineno - 1 : cls.node.end_lineno])
+    text = cls.text
     return bool(_SHARES.search(text))
