@@ -42,33 +42,22 @@ def test_launcher_names_the_rank_that_was_killed(tmp_path):
     ],
 )
 def test_ranks_notice_a_dead_or_hanging_rank_without_a_launcher(tmp_path, victim, sent, named):
-    port = str(29600 + os.getpid() % 1000 + victim)
-    environment = {**worlds.environment(), "WORLD_SIZE": "3", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
+    world = {"WORLD_SIZE": "3", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(worlds.free_port())}
     command = [sys.executable, str(SCRIPT), *ENDLESS, "--log-dir", str(tmp_path)]
+    streams = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
     ranks = [
-        subprocess.Popen(
-            command,
-            env={**environment, "RANK": str(rank), "LOCAL_RANK": str(rank)},
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        worlds.open_process(command, {**world, "RANK": str(rank), "LOCAL_RANK": str(rank)}, **streams)
         for rank in range(3)
     ]
-    try:
-        wait_until_training(tmp_path, lambda: all(rank.poll() is None for rank in ranks))
-        ranks[victim].send_signal(sent)
-        struck = time.monotonic()
-        survivors = [rank for number, rank in enumerate(ranks) if number != victim]
-        outputs = [rank.communicate(timeout=60)[1] for rank in survivors]
-        assert time.monotonic() - struck < 60
-        assert all(rank.returncode == 1 for rank in survivors)
-        assert "".join(outputs).count(named) == 1, outputs
-        assert not any("Traceback" in output for output in outputs), outputs
-    finally:
-        for rank in ranks:
-            rank.kill()
-            rank.wait()
+    wait_until_training(tmp_path, lambda: all(rank.poll() is None for rank in ranks))
+    ranks[victim].send_signal(sent)
+    struck = time.monotonic()
+    survivors = [rank for number, rank in enumerate(ranks) if number != victim]
+    outputs = [rank.communicate(timeout=60)[1] for rank in survivors]
+    assert time.monotonic() - struck < 60
+    assert all(rank.returncode == 1 for rank in survivors)
+    assert "".join(outputs).count(named) == 1, outputs
+    assert not any("Traceback" in output for output in outputs), outputs
 
 
 @pytest.mark.parametrize(
