@@ -7,7 +7,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -64,6 +64,18 @@ def finish(process: subprocess.Popen, limit: float) -> Ended:
         output, _ = process.communicate()
         raise AssertionError(f"the world did not end within {limit} s:\n{output[-3000:]}") from None
     return Ended(process.returncode, output, time.monotonic() - started)
+
+
+def wait_for(
+    condition: Callable[[], bool], *processes: subprocess.Popen, limit: float = 240, pause: float = 0.05
+) -> None:
+    """Wait until `condition` holds; the test fails if a process ends before, or after `limit` seconds."""
+    deadline = time.monotonic() + limit
+    while not condition():
+        ended = [process for process in processes if process.poll() is not None]
+        assert not ended, "".join(stream[-3000:] for stream in ended[0].communicate() if stream)
+        assert time.monotonic() < deadline, f"the world did not get so far within {limit} s"
+        time.sleep(pause)
 
 
 def run(script: Path, size: int, *flags: str, limit: float = 120) -> Ended:

@@ -15,17 +15,9 @@ SCRIPT = Path(__file__).with_name("toy_train.py")
 ENDLESS = ["--pipeline-model-parallel-size", "3", "--train-iters", "1000000", "--global-batch-size", "2"]
 
 
-def wait_until_training(root: Path, alive) -> None:
-    """Wait for the first row of loss.csv."""
-    deadline = time.monotonic() + 60
-    while not (root / "loss.csv").exists():
-        assert alive() and time.monotonic() < deadline
-        time.sleep(0.05)
-
-
 def test_launcher_names_the_rank_that_was_killed(tmp_path):
     process = worlds.start(SCRIPT, 3, *ENDLESS, "--log-dir", tmp_path)
-    wait_until_training(tmp_path, lambda: process.poll() is None)
+    worlds.wait_for((tmp_path / "loss.csv").exists, process)
     os.kill(worlds.ranks(process)[1], signal.SIGKILL)
     ended = worlds.finish(process, limit=60)
     assert ended.code == 1
@@ -49,7 +41,7 @@ def test_ranks_notice_a_dead_or_hanging_rank_without_a_launcher(tmp_path, victim
         worlds.open_process(command, {**world, "RANK": str(rank), "LOCAL_RANK": str(rank)}, **streams)
         for rank in range(3)
     ]
-    wait_until_training(tmp_path, lambda: all(rank.poll() is None for rank in ranks))
+    worlds.wait_for((tmp_path / "loss.csv").exists, *ranks)
     ranks[victim].send_signal(sent)
     struck = time.monotonic()
     survivors = [rank for number, rank in enumerate(ranks) if number != victim]
