@@ -11,9 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 # Each step may import from those before it. `finding` and `rule` are the shared data types.
-STEPS = (
-    "finding settings files facts project tpstate rule rules selection suppression workers engine frontends".split()
-)
+STEPS = "finding settings files facts project tpstate rule rules selection suppression workers engine frontends".split()
 PARTS = ("checkers", "runtime", "reference_models")
 
 

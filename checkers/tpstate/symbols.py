@@ -173,7 +173,9 @@ class Poly:
         """Whether it is still worth carrying."""
         if len(self.terms) > _MAX_TERMS or any(len(key) > _MAX_TERMS for key, _ in self.terms):
             return False
-        return self._count() <= _MAX_ATOMS and all(-_MAX_FACTOR < value < _MAX_FACTOR for _, value in self.terms)
+        return self._count() <= _MAX_ATOMS and all(
+            -_MAX_FACTOR < value < _MAX_FACTOR for _, value in self.terms
+        )
 
     def _count(self) -> int:
         """The atoms in it, those inside quotients too."""
