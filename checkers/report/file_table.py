@@ -1,0 +1,102 @@
+"""The modules of the original model and the files of their distributed counterparts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from ..facts.module import ClassFacts
+from ..project.distributed import distributed_classes, is_named_distributed, original_of, original_path
+from .call_tree import CallTree, Module
+from .model import FileRow, Mark
+from .subjects import Subject
+
+
+def file_table(subject: Subject) -> tuple[FileRow, ...]:
+    """The model itself, each module that the original builds, and distributed modules that have no row by then."""
+    rows = [_model_row(subject)]
+    done: set[int] = set()
+    if subject.original_tree is not None:
+        counterparts = {
+            id(original): cls
+            for cls in distributed_classes(subject.project)
+            if (original := original_of(subject.project, cls)) is not None
+        }
+        for cls, module in _modules(subject.original_tree):
+            counterpart = counterparts.get(id(cls)) or _same_file(cls)
+            if counterpart is not None:
+                done.add(id(counterpart))
+            if not is_named_distributed(cls):
+                rows.append(_row(cls, module, counterpart))
+    rows += [
+        _lone(subject, cls)
+        for cls, _ in _modules(subject.tree)
+        if id(cls) not in done and is_named_distributed(cls)
+    ]
+    return tuple(rows)
+
+
+def _modules(tree: CallTree) -> Iterator[tuple[ClassFacts, Module]]:
+    """The classes of a tree below its roots, each once, outermost first."""
+    roots = {id(root.cls) for root in tree.roots}
+    seen: set[int] = set()
+    for module in tree.modules():
+        cls = module.cls
+        if cls is None or module.kind == "parallel" or id(cls) in roots | seen:
+            continue
+        seen.add(id(cls))
+        if not tree.project.is_framework(cls.module):
+            yield cls, module
+
+
+def _model_row(subject: Subject) -> FileRow:
+    stages = dict.fromkeys(stage.cls.module.display for stage in subject.family.stages)
+    files = ", ".join(stages)
+    if subject.original is None:
+        return FileRow("model", "not found", files, Mark.OPEN, "the stages cannot be compared with their original")
+    return FileRow("model", subject.original.module.display, files, Mark.YES)
+
+
+def _row(cls: ClassFacts, module: Module, counterpart: ClassFacts | None) -> FileRow:
+    kind, original = cls.module.path.parent.name, cls.module.display
+    shown = f"{original} ({cls.name})"
+    if counterpart is not None:
+        name, expected = counterpart.module.path.name, _expected_file(cls)
+        odd = name != expected and counterpart.module is not cls.module
+        note = f"{counterpart.name}; by the naming rule the file is {expected}" if odd else counterpart.name
+        return FileRow(kind, shown, name, Mark.YES, note)
+    if module.kind == "unresolved":
+        return FileRow(kind, shown, "?", Mark.OPEN, module.note or "what it builds could not be followed")
+    if module.kind != "plain":
+        return FileRow(kind, shown, "–", None, "no linear layer: nothing to split")
+    layers = [found for found in module.walk() if not found.children and found.kind == "plain"]
+    where = next((found.site for found in layers if found.site is not None), None)
+    note = f"{layers[0].dotted.removeprefix('torch.')} at line {where.node.lineno}" if layers and where is not None else ""
+    return FileRow(kind, shown, _expected_file(cls), Mark.NO, note)
+
+
+def _lone(subject: Subject, cls: ClassFacts) -> FileRow:
+    """A distributed module that no module of the original model was matched with."""
+    kind, original = cls.module.path.parent.name, original_of(subject.project, cls)
+    if original is not None:
+        used = "the original model does not build it" if subject.original_tree is not None else ""
+        return FileRow(kind, f"{original.module.display} ({original.name})", cls.module.path.name, Mark.YES, used or cls.name)
+    path = original_path(cls.module.path)
+    wanted = path.name if path is not None else cls.name.replace("Distributed", "", 1)
+    return FileRow(kind, f"{wanted} not found", cls.module.path.name, Mark.OPEN, f"{cls.name} has no original")
+
+
+def _same_file(cls: ClassFacts) -> ClassFacts | None:
+    """`DistributedMlp` beside `Mlp`."""
+    return cls.module.classes.get(f"Distributed{cls.name}")
+
+
+def _expected_file(cls: ClassFacts) -> str:
+    """`pangufuser.py` → `pangudistributedfuser.py`: `distributed` follows the style, the first word of the class."""
+    stem = cls.module.path.stem
+    words = re.findall(r"[A-Z][a-z0-9]*|[A-Z]+(?![a-z])", cls.name)
+    style = words[0].lower() if words else ""
+    base = stem if stem.lower().startswith(style) and len(stem) > len(style) else cls.name.lower()
+    size = len(style) if base.lower().startswith(style) else 0
+    return Path(f"{base[:size]}distributed{base[size:]}.py").name
