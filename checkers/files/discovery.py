@@ -13,7 +13,7 @@ from ..finding import Skipped
 from ..settings import Settings
 from .context import users
 from .prefilter import is_relevant, speaks_of_ranks
-from .roots import Folders, import_roots, project_root
+from .roots import Folders, import_roots, package_folders, project_root
 from .source import SourceFile, Unusable, decode, parse, read_bytes
 from .walk import Rules, is_ignored, outer_rules, patterns, walk
 
@@ -30,6 +30,7 @@ class FileSet:
             them; parsed, sorted by path.
         targets: absolute paths of the Python files that findings are reported for.
         roots: folders from which absolute imports may start, outermost first.
+        packages: folders of packages that are installed under another name than theirs.
         skipped: targets, and files loaded for their sake, that could not be analysed.
         unusable: given paths that could not be checked at all (missing, unparsable, no Python files inside).
         seen: number of Python files among the targets.
@@ -38,6 +39,7 @@ class FileSet:
     files: list[SourceFile] = field(default_factory=list)
     targets: set[Path] = field(default_factory=set)
     roots: list[Path] = field(default_factory=list)
+    packages: dict[str, Path] = field(default_factory=dict)
     skipped: list[Skipped] = field(default_factory=list)
     unusable: list[Skipped] = field(default_factory=list)
     seen: int = 0
@@ -77,6 +79,7 @@ class FileSet:
         found.files.sort(key=lambda file: file.path)
         found.skipped.sort(key=lambda skip: skip.path)
         found.roots = import_roots(given, projects, found.files, found._folders)
+        found.packages = package_folders(projects, found._folders)
         return found
 
     def load(self, path: Path) -> SourceFile | None:

@@ -119,6 +119,7 @@ class CallTree:
                 continue
             for held, condition in _objects(value, ""):
                 module = self._module(held, "" if attr == "content" else attr, depth)
+                module = replace(module, site=self._written(obj, attr, module.site))
                 where = module.site.key if module.site is not None else None
                 key = (module.dotted, where)
                 is_module = held.cls.facts is None or self.project.is_module_class(held.cls.facts)
@@ -126,6 +127,23 @@ class CallTree:
                     continue
                 seen.add(key)
                 yield replace(module, note=f"if {condition}" if condition and not module.note else module.note)
+
+    def _written(self, owner: Obj, attr: str, made: Site | None) -> Site | None:
+        """The call in the owner's own code that makes an attribute: equal modules are built once, for whoever is first."""
+        cls = owner.cls.facts
+        if cls is None:
+            return made
+        entries = [entry for entry in self.project.mro(cls) if isinstance(entry, ClassFacts)]
+        for entry in entries:
+            if made is not None and made.module is entry.module:
+                if entry.node.lineno <= made.node.lineno <= (entry.node.end_lineno or 0):
+                    return made
+        for entry in entries:
+            for node in ast.walk(entry.node):
+                if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
+                    if any(isinstance(t, ast.Attribute) and t.attr == attr for t in node.targets):
+                        return Site(entry.module, node.value)
+        return made
 
     def _kind(self, obj: Obj, children: tuple[Module, ...]) -> str:
         if obj.cls.facts is None and obj.cls.dotted in _LINEAR:
