@@ -32,6 +32,15 @@ class _Declarations:
             for shape in sizes.declared()
         }
 
+    def names_batch(self, shape: Declared) -> bool:
+        """Whether the batch entry is the micro-batch size that the job is started with."""
+        node = shape.node.elts[0]
+        for (number, _, _), other in self.found.items():
+            if other is shape:
+                bound = self.sizes[number][1].scope.value(node.id) if isinstance(node, ast.Name) else None
+                return "micro_batch" in ast.unparse(bound if bound is not None else node)
+        return False
+
     def of(self, boundary: int, index: int) -> list[tuple[TrainingScript, Declared]]:
         return [
             (script, self.found[number, boundary, index])
@@ -107,7 +116,7 @@ def _boundary(subject: Subject, stage: Stage, declarations: _Declarations) -> It
         items = [item for item in sent if item.index == index]
         declared, made = declarations.of(rank, index), declarations.made(rank, index)
         shape, size = _shape(declared, made)
-        mark, note = _mark(subject, declared, made)
+        mark, note = _mark(subject, declarations, declared, made)
         gradient, why = _gradient(items, index, received)
         yield TensorRow(
             boundary=f"{rank} → {rank + 1}",
@@ -155,7 +164,7 @@ def _name(items: list[Sent]) -> str:
 def _shape(declared: list[tuple[TrainingScript, Declared]], made: Made | None) -> tuple[str, int | None]:
     """The shape of the tensor: what the stage builds where that is known, else what the script says."""
     known = [shape.sizes for _, shape in declared if None not in shape.sizes]
-    batch = known[0][0] if known else 1
+    batch = known[0][0] if known else 1  # the guide's micro-batch
     if made is not None and made.tokens is not None and made.width is not None and batch is not None:
         return f"[{batch}, {made.tokens}, {made.width}]", batch * made.tokens * made.width * _FLOAT32
     if known and all(sizes == known[0] for sizes in known):
@@ -165,7 +174,7 @@ def _shape(declared: list[tuple[TrainingScript, Declared]], made: Made | None) -
 
 
 def _mark(
-    subject: Subject, declared: list[tuple[TrainingScript, Declared]], made: Made | None
+    subject: Subject, declarations: _Declarations, declared: list[tuple[TrainingScript, Declared]], made: Made | None
 ) -> tuple[Mark, str]:
     wrong = [
         finding
@@ -182,11 +191,12 @@ def _mark(
         return Mark.NO, wrong[0].message
     if not declared:
         return Mark.OPEN, "no shape is declared that can be read"
-    if any(None in shape.sizes for _, shape in declared):
+    shapes = [shape for _, shape in declared]
+    if any(None in s.sizes[1:] or s.sizes[0] is None and not declarations.names_batch(s) for s in shapes):
         return Mark.OPEN, "the declared shape is known at run time only"
     if made is None or made.tokens is None or made.width is None:
         return Mark.OPEN, "what the stage sends could not be computed"
-    same = all(shape.sizes[1:] == (made.tokens, made.width) for _, shape in declared)
+    same = all(shape.sizes[1:] == (made.tokens, made.width) for shape in shapes)
     return (Mark.YES, f"{made.by} makes it") if same else (Mark.OPEN, "the shapes could not be compared")
 
 

@@ -91,9 +91,9 @@ TENSOR = (
           "parallel-linear-tuple-used bias-dropped", looks.parallel_layers),
     Check("Attention is parallel inside: q, k, v column, out row, heads per rank", "Principle 10",
           "parallel-attention-incomplete heads-per-rank-missing full-heads-on-sharded-value fused-qkv-not-tp-invariant",
-          looks.chain),
+          looks.attention),
     Check("One num_heads for a fuser, a multiple of the tensor-parallel size", "Principles 8 and 9",
-          "heads-not-divisible-by-tp heads-divisibility-unchecked split-num-heads-parameter", looks.parallel_layers),
+          "heads-not-divisible-by-tp heads-divisibility-unchecked split-num-heads-parameter", looks.heads),
     Check("Fusers take a dict or an object, and hand a dict on", "Principle 12",
           "fuser-mask-access-unsafe fuser-input-not-normalized submodule-not-given-dict", looks.distributed_modules),
     Check("Modules are given the arguments they take, and use them", "beyond the guide",
@@ -104,7 +104,7 @@ TENSOR = (
           "replicated-parameter-unsynced same-init-on-all-ranks collective-result-discarded sharded-parameter-unmarked",
           looks.parallel_layers),
     Check("Windows are rolled back as they were rolled; the longitude axis stays periodic", "beyond the guide",
-          "roll-unroll-mismatch cyclic-axis-masked", looks.chain),
+          "roll-unroll-mismatch cyclic-axis-masked", looks.windows),
 )  # fmt: skip
 
 TRAINING = (

@@ -46,7 +46,8 @@ def drop_path_table(subject: Subject) -> DropPathTable:
                 stack.depth,
                 _rates(stack.rates),
                 _slice(stack.rates, total),
-                _rates(expected) if expected is not None else "?",
+                _rates(expected),
+                _slice(expected, original_total),
                 Mark.NO if wrong else _mark(stack.rates, expected),
             )
         )

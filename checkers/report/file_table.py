@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ..facts.module import ClassFacts
 from ..project.distributed import distributed_classes, is_named_distributed, original_of, original_path
-from .call_tree import CallTree, Module
+from ..tpstate.module_tree import Module, ModuleTree
 from .model import FileRow, Mark
 from .subjects import Subject
 
@@ -18,17 +18,13 @@ def file_table(subject: Subject) -> tuple[FileRow, ...]:
     rows = [_model_row(subject)]
     done: set[int] = set()
     if subject.original_tree is not None:
-        counterparts = {
-            id(original): cls
-            for cls in distributed_classes(subject.project)
-            if (original := original_of(subject.project, cls)) is not None
-        }
+        counterparts = _counterparts(subject)
         for cls, module in _modules(subject.original_tree):
-            counterpart = counterparts.get(id(cls)) or _same_file(cls)
+            counterpart = counterparts.get(id(cls)) or counterparts.get(cls.module.path) or _same_file(cls)
             if counterpart is not None:
                 done.add(id(counterpart))
             if not is_named_distributed(cls):
-                rows.append(_row(cls, module, counterpart))
+                rows.append(_row(subject, cls, module, counterpart))
     rows += [
         _lone(subject, cls)
         for cls, _ in _modules(subject.tree)
@@ -37,7 +33,19 @@ def file_table(subject: Subject) -> tuple[FileRow, ...]:
     return tuple(rows)
 
 
-def _modules(tree: CallTree) -> Iterator[tuple[ClassFacts, Module]]:
+def _counterparts(subject: Subject) -> dict[object, ClassFacts]:
+    """Distributed modules by their original: its class by the names of both, else its file by the names of the files."""
+    found: dict[object, ClassFacts] = {}
+    for cls in distributed_classes(subject.project):
+        original, path = original_of(subject.project, cls), original_path(cls.module.path)
+        if original is not None:
+            found[id(original)] = cls
+        elif path is not None:
+            found[path] = cls
+    return found
+
+
+def _modules(tree: ModuleTree) -> Iterator[tuple[ClassFacts, Module]]:
     """The classes of a tree below its roots, each once, outermost first."""
     roots = {id(root.cls) for root in tree.roots}
     seen: set[int] = set()
@@ -58,12 +66,12 @@ def _model_row(subject: Subject) -> FileRow:
     return FileRow("model", subject.original.module.display, files, Mark.YES)
 
 
-def _row(cls: ClassFacts, module: Module, counterpart: ClassFacts | None) -> FileRow:
+def _row(subject: Subject, cls: ClassFacts, module: Module, counterpart: ClassFacts | None) -> FileRow:
     kind, original = cls.module.path.parent.name, cls.module.display
     shown = f"{original} ({cls.name})"
     if counterpart is not None:
-        name, expected = counterpart.module.path.name, _expected_file(cls)
-        odd = name != expected and counterpart.module is not cls.module
+        name, expected = counterpart.module.path.name, _expected_file(subject, cls)
+        odd = not _is_counterpart_file(cls.module.path, counterpart.module.path)
         note = f"{counterpart.name}; by the naming rule the file is {expected}" if odd else counterpart.name
         return FileRow(kind, shown, name, Mark.YES, note)
     if module.kind == "unresolved":
@@ -73,7 +81,7 @@ def _row(cls: ClassFacts, module: Module, counterpart: ClassFacts | None) -> Fil
     layers = [found for found in module.walk() if not found.children and found.kind == "plain"]
     where = next((found.site for found in layers if found.site is not None), None)
     note = f"{layers[0].dotted.removeprefix('torch.')} at line {where.node.lineno}" if layers and where is not None else ""
-    return FileRow(kind, shown, _expected_file(cls), Mark.NO, note)
+    return FileRow(kind, shown, _expected_file(subject, cls), Mark.NO, note)
 
 
 def _lone(subject: Subject, cls: ClassFacts) -> FileRow:
@@ -92,11 +100,19 @@ def _same_file(cls: ClassFacts) -> ClassFacts | None:
     return cls.module.classes.get(f"Distributed{cls.name}")
 
 
-def _expected_file(cls: ClassFacts) -> str:
-    """`pangufuser.py` → `pangudistributedfuser.py`: `distributed` follows the style, the first word of the class."""
+def _is_counterpart_file(original: Path, distributed: Path) -> bool:
+    """Whether the names of two files differ by `distributed` and a suffix of one of them at most."""
+    plain = original_path(distributed)
+    if original == distributed or plain is None:
+        return original == distributed
+    return plain.stem.startswith(original.stem) or original.stem.startswith(plain.stem)
+
+
+def _expected_file(subject: Subject, cls: ClassFacts) -> str:
+    """`pangufuser.py` → `pangudistributedfuser.py`: `distributed` follows the style, which is the name of the model or
+    the first word of the class."""
     stem = cls.module.path.stem
     words = re.findall(r"[A-Z][a-z0-9]*|[A-Z]+(?![a-z])", cls.name)
-    style = words[0].lower() if words else ""
-    base = stem if stem.lower().startswith(style) and len(stem) > len(style) else cls.name.lower()
-    size = len(style) if base.lower().startswith(style) else 0
-    return Path(f"{base[:size]}distributed{base[size:]}.py").name
+    styles = [subject.family.name.lower(), *(word.lower() for word in words[:1])]
+    style = next((name for name in styles if stem.lower().startswith(name) and len(stem) > len(name)), "")
+    return f"{stem[: len(style)]}distributed{stem[len(style) :]}.py"

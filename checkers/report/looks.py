@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from ..project.boundary import Boundaries, StageFlow
 from ..project.data_reads import data_reads
-from ..project.stage_classes import hidden_base
+from ..project.stage_classes import class_text, hidden_base
 from ..project.stages import Stage
 from ..project.training import TrainingScript
 from ..tpstate.events import ParallelCall
@@ -152,9 +152,32 @@ def chain(scene: Scene) -> str:
     if unresolved:
         first = unresolved[0]
         where = f" ({first.site.module.display}:{first.site.node.lineno})" if first.site is not None else ""
-        name = first.name or first.dotted.rsplit(".", 1)[-1]
+        name = first.name or first.dotted.rsplit(".", 1)[-1] or "a module"
         raise Unseen(f"{_count(len(unresolved), 'module')} could not be resolved, `{name}`{where} first")
     return f"{said}, every module on the way resolved"
+
+
+def attention(scene: Scene) -> str:
+    """Every attention module."""
+    said = chain(scene)
+    found = {id(m.cls or m.dotted) for m in scene.subject.tree.modules() if "Attention" in m.dotted.rsplit(".", 1)[-1]}
+    return f"{_count(len(found), 'attention module')}; {said}" if found else f"no attention module; {said}"
+
+
+def windows(scene: Scene) -> str:
+    """Every class that rolls a tensor."""
+    chain(scene)
+    found = [cls for cls in scene.subject.classes.values() if ".roll(" in class_text(cls)]
+    return f"{_count(len(found), 'class')} that roll windows" if found else "no class rolls a window"
+
+
+def heads(scene: Scene) -> str:
+    """Every class that takes head counts."""
+    chain(scene)
+    found = [cls.name for cls in scene.subject.classes.values() if "num_heads" in class_text(cls)]
+    sizes = scene.subject.project.settings.tp
+    said = f"for sizes {', '.join(map(str, sizes))}" if sizes else "checked where the model is built"
+    return f"{_count(len(found), 'class')} with heads, {said}" if found else "no class has attention heads"
 
 
 def row_inputs(scene: Scene) -> str:
@@ -173,7 +196,7 @@ def row_inputs(scene: Scene) -> str:
 def concatenated_inputs(scene: Scene) -> str:
     row_inputs(scene)
     found = [k for k, events in _row_calls(scene).items() if any(_is_joined(e) for e in events)]
-    return f"{_count(len(found), 'concatenation')} reach a RowParallelLinear" if found else "no concatenation reaches one"
+    return f"RowParallelLinear calls that get a concatenation: {len(found)}"
 
 
 def _is_joined(event: ParallelCall) -> bool:
@@ -241,7 +264,7 @@ def data_read(scene: Scene) -> str:
     reads = [read for script in _scripts(scene) for step in script.forward_steps for read in data_reads(script, step)]
     if not reads:
         raise Unseen("no next(data_iterator) was found in the forward step")
-    return _count(len(reads), "read of data")
+    return _count(len(reads), "read") + " of the data iterator"
 
 
 def model_provider(scene: Scene) -> str:
@@ -307,5 +330,5 @@ def _returns(scene: Scene, stage: Stage) -> None:
 
 
 def _count(number: int, noun: str) -> str:
-    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}es" if noun.endswith("s") else f"{noun}s"
     return f"1 {noun}" if number == 1 else f"{number} {plural}"

@@ -61,8 +61,8 @@ class FileRow:
 class Node:
     """A module of the call tree. `via` is the wrapper that builds it by a style.
 
-    `kind`: distributed, parallel (a parallel layer), plain (holds a linear layer that stays whole), other (nothing
-    to split) or unresolved. `config`: passed, stops (a parallel layer below needs it and this call does not hand it
+    `kind`: distributed, parallel (a parallel layer), plain (holds a linear layer that stays whole), framework (of the
+    training framework, which splits itself), other (nothing to split) or unresolved. `config`: passed, stops (a parallel layer below needs it and this call does not hand it
     on), or empty where none is needed. `as_in` names the place of an equal subtree that was printed before.
     """
 
@@ -139,6 +139,7 @@ class DropPathRow:
     rates: str
     slice: str
     original: str
+    original_slice: str
     mark: Mark
 
 

@@ -17,7 +17,7 @@ from ..project.project import FunctionRef, dotted_name
 from ..project.stage_classes import is_declared
 from ..project.stages import Family, Stages
 from ..project.training import Training, TrainingScript
-from .call_tree import CallTree
+from ..tpstate.module_tree import ModuleTree
 
 
 class Subject:
@@ -65,12 +65,12 @@ class Subject:
     # -- its code --------------------------------------------------------------------------------------------------
 
     @cached_property
-    def tree(self) -> CallTree:
-        return CallTree(self.analysis, [stage.cls for stage in self.family.stages])
+    def tree(self) -> ModuleTree:
+        return ModuleTree(self.analysis, [stage.cls for stage in self.family.stages])
 
     @cached_property
-    def original_tree(self) -> CallTree | None:
-        return None if self.original is None else CallTree(self.analysis, [self.original])
+    def original_tree(self) -> ModuleTree | None:
+        return None if self.original is None else ModuleTree(self.analysis, [self.original])
 
     @cached_property
     def classes(self) -> dict[int, ClassFacts]:
@@ -88,6 +88,8 @@ class Subject:
         path, line = finding.place.path, finding.place.line
         if any(script.module.display == path for script in self.scripts):
             return True
+        if finding.symbol == "distributed-counterpart-missing" and self.original is not None:
+            return path == self.original.module.display and _holds(self.original, line)
         if path not in self._modules:
             return False
         around = [cls for cls in self._modules[path].classes.values() if _holds(cls, line)]

@@ -43,4 +43,4 @@ def _open_tasks(lists: tuple[Checklist, ...]) -> Iterator[Task]:
                 reasons.setdefault(line.note, []).append(line.text)
     for reason, texts in reasons.items():
         more = f" and {len(texts) - 1} more" if len(texts) > 1 else ""
-        yield Task(f"Look by hand, {reason}: “{texts[0]}”{more}", "", "", ())
+        yield Task(f"Check by hand: “{texts[0]}”{more}. Open since {reason.rstrip('.')}.", "", "", ())

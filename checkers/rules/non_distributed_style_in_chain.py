@@ -11,9 +11,9 @@ from ..finding import Finding
 from ..project.distributed import is_named_distributed
 from ..project.project import External
 from ..rule import Rule, Scope, Symptom
-from ..tpstate.callers import callee_text, names_class, owner_of, sites
-from ..tpstate.config_chain import provider_of
-from ..tpstate.events import Built, Site
+from ..tpstate.callers import callee_text
+from ..tpstate.events import Site
+from ..tpstate.module_tree import Module, ModuleTree
 from ..tpstate.verdicts import at, site_place
 
 if TYPE_CHECKING:
@@ -93,50 +93,49 @@ class NonDistributedStyleInChain(Rule):
     """
 
     def check(self, analysis: Analysis) -> Iterator[Finding]:
-        built = [event for event in analysis.log.events if type(event) is Built]
-        split = {id(event.root) for event in built if provider_of(event) is not None}
+        roots = [cls for cls, _ in analysis.built() if _is_stage(cls)]
         seen = set()
-        for event in built:
-            root, cls = event.root, event.obj.cls.facts
-            if root is None or cls is None or provider_of(event) is not None or id(root) not in split:
+        for tree in (ModuleTree(analysis, [root]) for root in roots):
+            root = tree.roots[0]
+            if root.kind != "distributed":
                 continue
-            if (
-                not _is_stage(root)
-                or is_named_distributed(cls)
-                or names_class(event.site, cls)
-                or not event.certain
-            ):
-                continue
-            layer = _plain_layer(analysis, cls)
-            site = _style_call(event)
-            if layer is None or site is None or site.key in seen:
-                continue
-            seen.add(site.key)
-            owner = owner_of(site)
-            yield self.finding(
-                site_place(site),
-                object=owner.name if owner is not None else root.name,
-                evidence=(at(Site(cls.module, layer), f"`{cls.name}` builds it here"),),
-                call=callee_text(site),
-                root=root.name,
-                layer=ast.unparse(layer.func),
-                cls=cls.name,
-            )
+            for owner, module in _below(root):
+                cls = module.cls
+                if cls is None or module.site is None or not module.via or is_named_distributed(cls):
+                    continue
+                layer = _plain_layer(analysis, cls)
+                if layer is None or module.site.key in seen or not _names_style(module.site.node):
+                    continue
+                seen.add(module.site.key)
+                yield self.finding(
+                    site_place(module.site),
+                    object=owner.name,
+                    evidence=(at(Site(cls.module, layer), f"`{cls.name}` builds it here"),),
+                    call=callee_text(module.site),
+                    root=root.dotted.rsplit(".", 1)[-1],
+                    layer=ast.unparse(layer.func),
+                    cls=cls.name,
+                )
 
 
 def _is_stage(cls: ClassFacts) -> bool:
     return "set_input_tensor" in cls.methods or "stage" in cls.name.lower()
 
 
-def _style_call(event: Built) -> Site | None:
-    """The innermost call on the way that names a style."""
-    for site in sites(event):
-        if isinstance(site.node, ast.Call) and any(
-            keyword.arg == "style" and isinstance(keyword.value, ast.Constant | ast.JoinedStr)
-            for keyword in site.node.keywords
-        ):
-            return site
-    return None
+def _below(module: Module, owner: ClassFacts | None = None) -> Iterator[tuple[ClassFacts, Module]]:
+    """Every module that is surely there, with the class whose code builds it; none on one branch only."""
+    owner = module.cls or owner
+    for child in module.children:
+        if not child.condition and owner is not None:
+            yield owner, child
+            yield from _below(child, owner)
+
+
+def _names_style(node: ast.AST) -> bool:
+    """Whether a call spells its style out."""
+    return isinstance(node, ast.Call) and any(
+        keyword.arg == "style" and isinstance(keyword.value, ast.Constant | ast.JoinedStr) for keyword in node.keywords
+    )
 
 
 def _plain_layer(analysis: Analysis, cls: ClassFacts) -> ast.Call | None:
