@@ -90,10 +90,13 @@ def _result(found: list[Finding], skipped: list[Skipped], analysis: Analysis, fi
         inputs_undecided=census.undecided,
         by_symbol=dict(sorted(Counter(finding.symbol for finding in findings).items())),
     )
+    too_large: dict[str, list[str]] = {}
+    for cls in analysis.log.exhausted:
+        if cls.module.display in targets:
+            too_large.setdefault(cls.module.display, []).append(cls.name)
     exhausted = [
-        Skipped(cls.module.display, f"class {cls.name} is too large to follow to its end: only part of it was checked")
-        for cls in analysis.log.exhausted
-        if cls.module.display in targets
+        Skipped(path, f"too large to follow to the end, checked in part: {', '.join(names)}")
+        for path, names in too_large.items()
     ]
     return Result(findings, undecided, sorted([*files.skipped, *skipped, *exhausted], key=lambda s: (s.path, s.reason)), summary, suppressed)
 

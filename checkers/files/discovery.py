@@ -44,6 +44,7 @@ class FileSet:
     unusable: list[Skipped] = field(default_factory=list)
     seen: int = 0
     _edited: Mapping[Path, bytes] = field(default_factory=dict)
+    _names: tuple[bytes, ...] = ()
     _loaded: dict[Path, SourceFile | None] = field(default_factory=dict)
     _folders: Folders = field(default_factory=Folders)
 
@@ -55,7 +56,8 @@ class FileSet:
 
         `edited` gives the bytes of files whose text is not (or not yet) that on disk.
         """
-        found = cls(_edited=edited or {})
+        names = tuple(row["name"].rsplit(".", 1)[-1].encode() for row in settings.providers)
+        found = cls(_edited=edited or {}, _names=names)
         given = list(dict.fromkeys(Path(os.path.abspath(path)) for path in paths))
         named = {path for path in given if path.is_file()}
         found.targets |= named
@@ -128,7 +130,7 @@ class FileSet:
     def _read(self, path: Path, is_named: bool) -> None:
         try:
             data = self._bytes(path)
-            if is_named or is_relevant(data):
+            if is_named or is_relevant(data, self._names):
                 self._loaded[path] = file = parse(path, display(path), data)
                 self.files.append(file)
             elif not data.isascii():
@@ -147,7 +149,7 @@ class FileSet:
             if path not in self.targets:
                 with suppress(Unusable):
                     data = self._bytes(path)
-                    if is_relevant(data):
+                    if is_relevant(data, self._names):
                         others[path] = data
         inside = [path for path in self.targets if path.is_relative_to(project)]
         for path in users(inside, others, project):

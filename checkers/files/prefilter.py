@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 # Plain substring tests run at memory speed; one regular expression of the same words takes ten times as long.
 WORDS = (
@@ -32,9 +33,12 @@ PATTERNS = (
 )
 
 
-def is_relevant(data: bytes) -> bool:
-    """Whether a file with these bytes can hold, build or call anything that a rule speaks of."""
-    return any(word in data for word in WORDS) or any(
+def is_relevant(data: bytes, more: Sequence[bytes] = ()) -> bool:
+    """Whether a file with these bytes can hold, build or call anything that a rule speaks of.
+
+    `more` are words of the user's settings: the names of layers.
+    """
+    return any(word in data for word in (*WORDS, *more)) or any(
         word in data and pattern.search(data) is not None for word, pattern in PATTERNS
     )
 

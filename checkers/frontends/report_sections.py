@@ -53,8 +53,11 @@ def sections(model: ModelReport) -> Iterator[Section]:
         yield _checklist(checklist)
     yield Section(
         "Files",
-        ("", "kind", "original", "distributed", "note"),
-        tuple((MARKS[row.mark], row.kind, row.original, row.expected, row.note) for row in model.files),
+        ("", "kind", "original", "in", "distributed", "note"),
+        tuple(
+            (MARKS[row.mark], row.kind, row.cls, _names(row.original), _names(row.expected), row.note)
+            for row in model.files
+        ),
     )
     yield Section(
         "Registries",
@@ -65,6 +68,11 @@ def sections(model: ModelReport) -> Iterator[Section]:
     yield _boundaries(model)
     yield _balance(model)
     yield _drop_path(model)
+
+
+def _names(paths: str) -> str:
+    """File names without their folders, which the kind says."""
+    return ", ".join(path.rsplit("/", 1)[-1] for path in paths.split(", "))
 
 
 def _checklist(checklist: Checklist) -> Section:

@@ -87,7 +87,8 @@ def _text(node: Node) -> Text:
     text = Text(name).append(f"  {kind}", style=_KINDS.get(kind, "dim"))
     if rest:
         text.append(f"  {rest}", style="bold red" if node.config == "stops" else "dim")
-    return text if node.as_in else text.append(f"  {node.at}", style="dim")
+    place = f"{node.at.path.rsplit('/', 1)[-1]}:{node.at.line}"
+    return text if node.as_in else text.append(f"  {place}", style="dim")
 
 
 def _tasks(console: Console, model: ModelReport) -> None:

@@ -6,7 +6,9 @@ import ast
 
 from .scopes import Opaque, Scope
 
-_KEEPS = frozenset("cuda contiguous clone detach unsqueeze squeeze view reshape permute transpose flatten".split())
+_KEEPS = frozenset(
+    "cuda contiguous clone detach unsqueeze squeeze view reshape permute transpose flatten".split()
+)
 
 
 class Batch:
@@ -46,14 +48,14 @@ class Batch:
             return True
         if not isinstance(node.func, ast.Attribute) or not self.is_raw(node.func.value):
             return False
-        return node.func.attr in _KEEPS or node.func.attr == "to" and _moves_only(node)
+        return node.func.attr in _KEEPS or (node.func.attr == "to" and _moves_only(node))
 
 
 def _moves_only(node: ast.Call) -> bool:
     """Whether `.to(…)` names a device and no dtype."""
     names = {keyword.arg for keyword in node.keywords}
     first = node.args[0] if node.args else None
-    is_device = isinstance(first, ast.Constant) or first is not None and "dev" in ast.unparse(first)
+    is_device = isinstance(first, ast.Constant) or (first is not None and "dev" in ast.unparse(first))
     return len(node.args) <= 1 and names <= {"device", "non_blocking"} and (is_device or first is None)
 
 

@@ -127,7 +127,9 @@ class Configs:
             return
         for scope in self.script.scopes:
             inner: set[int] = set()
-            guarded = {id(node) for tried in scope.nodes if isinstance(tried, ast.Try) for node in ast.walk(tried)}
+            guarded = {
+                id(node) for tried in scope.nodes if isinstance(tried, ast.Try) for node in ast.walk(tried)
+            }
             for node in scope.nodes:
                 if not isinstance(node, ast.Attribute | ast.Subscript) or id(node) in inner:
                     continue
@@ -135,10 +137,14 @@ class Configs:
                 if isinstance(node.ctx, ast.Load):
                     found = self.source(node, scope)
                     if found is not None and found[1][len(found[0].keys) :]:
-                        may_lack = id(node) in guarded or bool(self._optional & set(found[1])) or self._is_open
+                        may_lack = (
+                            id(node) in guarded or bool(self._optional & set(found[1])) or self._is_open
+                        )
                         yield KeyRead(node, scope, found[0], found[1], may_lack)
 
-    def source(self, node: ast.expr | None, scope: Scope, steps: int = 0) -> tuple[ConfigLoad, tuple[str, ...]] | None:
+    def source(
+        self, node: ast.expr | None, scope: Scope, steps: int = 0
+    ) -> tuple[ConfigLoad, tuple[str, ...]] | None:
         """The load an expression comes from and the keys on the way; None where it comes from elsewhere."""
         if steps > _MAX_STEPS or node is None or isinstance(node, Opaque):
             return None
@@ -151,7 +157,11 @@ class Configs:
             key = node.attr if isinstance(node, ast.Attribute) else _text(node.slice)
             before = self.source(node.value, scope, steps + 1)
             if before is None or key is None:
-                return before if before is not None and isinstance(node, ast.Subscript) and _is_plain(node) else None
+                return (
+                    before
+                    if before is not None and isinstance(node, ast.Subscript) and _is_plain(node)
+                    else None
+                )
             return before[0], (*before[1], key)
         return None
 
@@ -200,13 +210,21 @@ class Configs:
     @cached_property
     def _is_open(self) -> bool:
         """Whether something merges other values into a config."""
-        return any(isinstance(node.func, ast.Attribute) and node.func.attr in _CHANGES for node, _ in self.script.calls)
+        return any(
+            isinstance(node.func, ast.Attribute) and node.func.attr in _CHANGES
+            for node, _ in self.script.calls
+        )
 
 
 def section_missing(load: ConfigLoad) -> bool:
     """Whether the file was read and lacks the section that the load names."""
     data = load.file.data if load.file is not None else None
-    return not load.problem and load.section is not None and isinstance(data, Mapping) and load.section not in data
+    return (
+        not load.problem
+        and load.section is not None
+        and isinstance(data, Mapping)
+        and load.section not in data
+    )
 
 
 def _opened(node: ast.expr, scope: Scope) -> ast.expr | None:
@@ -214,9 +232,18 @@ def _opened(node: ast.expr, scope: Scope) -> ast.expr | None:
     if isinstance(node, ast.Name):
         bound = scope.value(node.id)
         return None if bound is None else _opened(bound, scope) if isinstance(bound, ast.Call) else None
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "open" and node.args:
+    if (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id == "open"
+        and node.args
+    ):
         return node.args[0]
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("open", "read_text", "read"):
+    if (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in ("open", "read_text", "read")
+    ):
         return node.func.value if node.func.attr != "read" else _opened(node.func.value, scope)
     return None
 

@@ -39,9 +39,13 @@ def data_reads(script: TrainingScript, step: Scope) -> list[DataRead]:
     return list(_reads(script, step, step.parameters[0], Where(), 0)) if step.parameters else []
 
 
-def _reads(script: TrainingScript, scope: Scope, iterator: str, where: Where, depth: int) -> Iterator[DataRead]:
+def _reads(
+    script: TrainingScript, scope: Scope, iterator: str, where: Where, depth: int
+) -> Iterator[DataRead]:
     for call, place in _calls(scope.body, scope, where):
-        passed = [index for index, arg in enumerate(call.args) if isinstance(arg, ast.Name) and arg.id == iterator]
+        passed = [
+            index for index, arg in enumerate(call.args) if isinstance(arg, ast.Name) and arg.id == iterator
+        ]
         if not passed:
             continue
         if isinstance(call.func, ast.Name) and call.func.id == "next":
@@ -76,7 +80,11 @@ def _statement(node: ast.AST, scope: Scope, where: Where) -> Iterator[tuple[ast.
         return
     if isinstance(node, ast.Try):
         yield from _calls(node.body, scope, replace(where, tried=node) if node.handlers else where)
-        for block in ([inner for handler in node.handlers for inner in handler.body], node.orelse, node.finalbody):
+        for block in (
+            [inner for handler in node.handlers for inner in handler.body],
+            node.orelse,
+            node.finalbody,
+        ):
             yield from _calls(block, scope, where)
         return
     if isinstance(node, ast.Call):
@@ -101,7 +109,11 @@ def narrowed(where: Where, test: ast.expr, scope: Scope, side: bool) -> Where:
     surely, maybe = stages_of(test, scope)
     if not surely and maybe == ALL:
         return replace(where, is_open=True)
-    return replace(where, stages=where.stages & (maybe if side else ALL - surely), is_open=where.is_open or surely != maybe)
+    return replace(
+        where,
+        stages=where.stages & (maybe if side else ALL - surely),
+        is_open=where.is_open or surely != maybe,
+    )
 
 
 def stages_of(test: ast.expr, scope: Scope, steps: int = 0) -> tuple[frozenset[str], frozenset[str]]:
@@ -137,7 +149,11 @@ def _compared(test: ast.Compare, scope: Scope) -> tuple[frozenset[str], frozense
     is_equal = isinstance(operator, ast.Eq)
     if isinstance(right, ast.Constant) and right.value == 0 and isinstance(operator, ast.Eq | ast.NotEq):
         found = frozenset({FIRST})
-    elif isinstance(right, ast.BinOp) and isinstance(right.op, ast.Sub) and isinstance(operator, ast.Eq | ast.NotEq):
+    elif (
+        isinstance(right, ast.BinOp)
+        and isinstance(right.op, ast.Sub)
+        and isinstance(operator, ast.Eq | ast.NotEq)
+    ):
         found = frozenset({LAST})
     else:
         return NONE, ALL

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from ..facts.module import ClassFacts
-from .distributed import is_vendored
 from .project import Project
 
 
@@ -39,11 +38,12 @@ class DictForward:
         lines = [
             node.lineno
             for node in self.nodes
-            if isinstance(node, ast.Subscript)
-            and isinstance(node.ctx, ast.Store)
-            and self.is_key(node, "mask")
-            or isinstance(node, ast.Call)
-            and ast.unparse(node.func) == f"{self.name}.setdefault"
+            if (
+                isinstance(node, ast.Subscript)
+                and isinstance(node.ctx, ast.Store)
+                and self.is_key(node, "mask")
+            )
+            or (isinstance(node, ast.Call) and ast.unparse(node.func) == f"{self.name}.setdefault")
         ]
         return min(lines, default=1 << 30)
 
@@ -66,10 +66,7 @@ class DictForward:
 
 def dict_forwards(project: Project) -> list[DictForward]:
     """Every forward that reads `x` or `mask` from its first parameter by key or attribute; found once."""
-    memo: list[DictForward] | None = project.__dict__.get("_dict_forwards")
-    if memo is None:
-        memo = project.__dict__["_dict_forwards"] = list(_find(project))
-    return memo
+    return project.knowledge(_dict_forwards)
 
 
 def dict_forward_of(project: Project, cls: ClassFacts) -> DictForward | None:
@@ -77,10 +74,14 @@ def dict_forward_of(project: Project, cls: ClassFacts) -> DictForward | None:
     return next((found for found in dict_forwards(project) if found.cls is cls), None)
 
 
+def _dict_forwards(project: Project) -> list[DictForward]:
+    return list(_find(project))
+
+
 def _find(project: Project) -> Iterator[DictForward]:
     for cls in project.classes():
         method = cls.methods.get("forward")
-        if method is None or len(method.args.args) < 2 or is_vendored(project, cls.module):
+        if method is None or len(method.args.args) < 2 or project.is_framework(cls.module):
             continue
         name = method.args.args[1].arg
         marks = (f'{name}["x"]', f"{name}['x']", f"{name}.x")
@@ -102,9 +103,7 @@ def unsafe_mask_reads(forward: DictForward) -> Iterator[ast.expr]:
     for node in forward.nodes:
         if not isinstance(node, ast.Subscript | ast.Attribute) or not isinstance(node.ctx, ast.Load):
             continue
-        if forward.is_key(node, "mask") and not asks and not _stored_before(forward, node):
-            yield node
-        elif (
+        if (forward.is_key(node, "mask") and not asks and not _stored_before(forward, node)) or (
             isinstance(node, ast.Attribute)
             and node.attr == "mask"
             and forward.is_obj(node.value)
@@ -156,10 +155,10 @@ def stale_block_calls(forward: DictForward) -> Iterator[ast.Call]:
             continue
         inner = [node for part in loop.body for node in ast.walk(part)]
         stored = any(
-            forward.is_key(node, "x") and isinstance(node.ctx, ast.Store)  # type: ignore[attr-defined]
-            or forward.is_obj(node) and isinstance(node.ctx, ast.Store)  # type: ignore[attr-defined]
-            or isinstance(node, ast.Call) and ast.unparse(node.func) == f"{forward.name}.update"
-            or isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and forward.is_obj(node.value)
+            (forward.is_key(node, "x") and isinstance(node.ctx, ast.Store))  # type: ignore[attr-defined]
+            or (forward.is_obj(node) and isinstance(node.ctx, ast.Store))  # type: ignore[attr-defined]
+            or (isinstance(node, ast.Call) and ast.unparse(node.func) == f"{forward.name}.update")
+            or (isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and forward.is_obj(node.value))
             for node in inner
         )  # fmt: skip
         if stored:

@@ -6,7 +6,7 @@ import ast
 import re
 from pathlib import Path
 
-from ..facts.module import ClassFacts, ModuleFacts
+from ..facts.module import ClassFacts
 from .project import Project
 from .registries import registries
 
@@ -18,24 +18,17 @@ def is_named_distributed(cls: ClassFacts) -> bool:
     return "Distributed" in cls.name
 
 
-def is_vendored(project: Project, module: ModuleFacts) -> bool:
-    """Whether a module belongs to a training framework copied into the tree: not the authors' own code."""
-    name = f".{module.name}."
-    return any(f".{prefix}." in name for prefix in project.settings.framework)
-
-
 def distributed_classes(project: Project) -> list[ClassFacts]:
     """Module classes named so, in file order; found once."""
-    memo: list[ClassFacts] | None = project.__dict__.get("_distributed")
-    if memo is None:
-        memo = project.__dict__["_distributed"] = [
-            cls
-            for cls in project.classes()
-            if is_named_distributed(cls)
-            and not is_vendored(project, cls.module)
-            and project.is_module_class(cls)
-        ]
-    return memo
+    return project.knowledge(_distributed_classes)
+
+
+def _distributed_classes(project: Project) -> list[ClassFacts]:
+    return [
+        cls
+        for cls in project.classes()
+        if is_named_distributed(cls) and not project.is_framework(cls.module) and project.is_module_class(cls)
+    ]
 
 
 def original_of(project: Project, cls: ClassFacts) -> ClassFacts | None:

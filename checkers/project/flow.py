@@ -16,7 +16,7 @@ from .project import Project, dotted_name
 
 Env = dict[str, Origin]
 
-MAX_DEPTH = 6
+MAX_DEPTH, MAX_HELPERS = 6, 300
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +61,7 @@ class Flow:
         self.serials = itertools.count(1)
         self.module = cls.module
         self.depth = 0
+        self.helpers_left = MAX_HELPERS
         self.is_testing = False
         self.calls = Calls(self)
         self.first_copy: dict[int, Seen] = {}
@@ -91,7 +92,7 @@ class Flow:
         for index, name in enumerate(names):
             absent = self.receives and index >= len(function.args.args) - 1 - optional
             env[name] = (
-                NOTHING if absent else self.fresh("unknown", received=frozenset({ARGUMENT}), contiguous=None)
+                NOTHING if absent else self.fresh("result", received=frozenset({ARGUMENT}), contiguous=None)
             )
         return env
 
@@ -108,16 +109,15 @@ class Flow:
             found = self.returned.pop()
             self.depth -= 1
             self.module = outer
-        result: Origin | None = None
-        for origin in found:
+        result = found[0] if found else NOTHING
+        for origin in found[1:]:
             result = join(result, origin)
-        if goes_on and result is not None:
-            result = join(result, NOTHING)
-        return result if result is not None else NOTHING
+        return join(result, NOTHING) if goes_on and found else result
 
     def inline(self, module: ModuleFacts, function: ast.FunctionDef, env: Env) -> Origin | None:
         """The result of a helper of the tree; None where it is too deep or too long to follow."""
-        if self.depth >= MAX_DEPTH or len(function.body) > 60:
+        self.helpers_left -= 1
+        if self.depth >= MAX_DEPTH or len(function.body) > 60 or self.helpers_left < 0:
             return None
         return self._enter(module, function, env)
 
@@ -141,8 +141,8 @@ class Flow:
             if self.depth == 1:
                 self.trace.returns.append(self.see(node, origin=origin))
             return False
-        if isinstance(node, ast.Raise | ast.Break | ast.Continue):
-            return not isinstance(node, ast.Raise)
+        if isinstance(node, ast.Raise):
+            return False
         if isinstance(node, ast.Assign):
             origin = self.value(node.value, env)
             for target in node.targets:
@@ -223,6 +223,7 @@ class Flow:
                 "received",
             ):
                 origin = origin.but(is_mask=True)
+                self._note_batch(origin)
             env[target.id] = origin
         elif isinstance(target, ast.Tuple | ast.List):
             self._unpack(target, origin, env)
@@ -235,6 +236,11 @@ class Flow:
                 holder = holder.value
             if isinstance(holder, ast.Name) and holder.id in env:
                 self.pour(holder.id, origin, env)
+
+    def _note_batch(self, origin: Origin) -> None:
+        """A buffer made for the measured batch size is used as it was made."""
+        if origin.is_tensor and origin.constant and origin.batch and origin.node is not None:
+            self.trace.batch_uses.append(self.see(origin.node, origin.how))
 
     def pour(self, name: str, origin: Origin, env: Env) -> None:
         """Something is written into a variable in place."""
@@ -258,73 +264,15 @@ class Flow:
             else:
                 self.bind(inner, self.calls.item(origin, index), env)
 
-    # -- conditions ----------------------------------------------------------------------------------------------
-
     def decide(self, test: ast.expr, env: Env) -> bool | None:
         """Whether a test holds on this kind of stage, None when that cannot be told. Reading in a test is no use."""
+        from .flow_tests import decided
+
         outer, self.is_testing = self.is_testing, True
         try:
-            return self._decided(test, env)
+            return decided(self, test, env)
         finally:
             self.is_testing = outer
-
-    def _decided(self, test: ast.expr, env: Env) -> bool | None:
-        if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-            answer = self.decide(test.operand, env)
-            return None if answer is None else not answer
-        if isinstance(test, ast.BoolOp):
-            answers = [self.decide(part, env) for part in test.values]
-            decisive = isinstance(test.op, ast.Or)
-            if decisive in answers:
-                return decisive
-            return None if None in answers else not decisive
-        if isinstance(test, ast.Compare) and len(test.ops) == 1:
-            return self._compare(test, env)
-        if isinstance(test, ast.Call) and dotted_name(test.func) in ("isinstance", "torch.is_tensor"):
-            return self._isinstance(test, env)
-        text = dotted_name(test) or (dotted_name(test.func) if isinstance(test, ast.Call) else None) or ""
-        if text.rsplit(".", 1)[-1] in (
-            "pre_process",
-            "is_pipeline_first_stage",
-            "is_first_stage",
-            "is_first",
-        ):
-            return not self.receives
-        origin = self.value(test, env)
-        if origin.kind == "received":
-            return self.receives
-        return origin.value if isinstance(origin.value, bool) else False if origin.kind == "none" else None
-
-    def _compare(self, test: ast.Compare, env: Env) -> bool | None:
-        op, right = test.ops[0], test.comparators[0]
-        negative = isinstance(op, ast.IsNot | ast.NotEq)
-        if not isinstance(right, ast.Constant) or not isinstance(op, ast.Is | ast.IsNot | ast.Eq | ast.NotEq):
-            return None
-        text = ast.unparse(test.left)
-        if right.value == 0 and type(right.value) is int and "rank" in text:
-            return self.receives if negative else not self.receives
-        if right.value is not None:
-            return None
-        origin = self.value(test.left, env)
-        if (
-            origin.kind in ("received", "none")
-            or origin.is_tensor
-            or origin.kind in ("tuple", "list", "dict", "number")
-        ):
-            absent = (
-                not self.receives
-                if origin.kind == "received" or origin.passes is not None
-                else origin.kind == "none"
-            )
-            return absent is not negative
-        return None
-
-    def _isinstance(self, test: ast.Call, env: Env) -> bool | None:
-        origin = self.value(test.args[0], env) if test.args else UNKNOWN
-        if origin.kind != "received" or not self.receives:
-            return None
-        names = ast.unparse(test.args[1]) if len(test.args) > 1 else "Tensor"
-        return "list" in names.lower() or "Sequence" in names
 
     # -- values ---------------------------------------------------------------------------------------------------
 
@@ -339,6 +287,8 @@ class Flow:
         carried: frozenset[int] = frozenset()
         for part in parts:
             carried |= part.carries
+        for part in parts:
+            self._note_batch(part)
         known = all(part.constant or part.kind in ("self", "shape", "text") for part in parts)
         tensors = [part for part in parts if part.is_tensor]
         if not tensors and all(part.kind in ("number", "none") for part in parts):

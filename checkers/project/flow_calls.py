@@ -1,194 +1,21 @@
-"""Expressions of a stage's forward: attributes, items, calls of torch, of submodules and of helpers."""
+"""Calls in a stage's forward: of torch, of submodules, of helpers of the tree."""
 
 from __future__ import annotations
 
 import ast
 
 from ..facts.module import ClassFacts
-from .flow import Env, Flow
-from .origin import NOTHING, UNKNOWN, Origin, join, looks_like_mask, number
+from .flow import Env
+from .flow_values import Values
+from .origin import NOTHING, UNKNOWN, Origin, looks_like_mask, number
 from .project import External, FunctionRef, dotted_name
-
-MOVES = frozenset(
-    "transpose permute swapaxes swapdims movedim moveaxis expand expand_as broadcast_to narrow unfold t rearrange".split()
-)
-VIEWS = frozenset("view reshape flatten unflatten squeeze unsqueeze view_as reshape_as contiguous".split())
-SPLITS = frozenset("split chunk unbind tensor_split".split())
-FACTORIES = frozenset(
-    "tensor zeros ones full empty arange linspace rand randn as_tensor eye from_numpy".split()
-)
-LIKE = frozenset(
-    "zeros_like ones_like full_like empty_like new_zeros new_ones new_full new_empty new_tensor".split()
-)
-INTEGERS = frozenset(
-    "argmax argmin argsort nonzero bincount randint long int multinomial searchsorted bucketize".split()
-)
-BOOLEANS = frozenset(
-    "bool eq ne gt ge lt le isnan isfinite isinf logical_and logical_or logical_not any all".split()
-)
-NUMBERS = frozenset(
-    "item numel dim size_of ndimension len int float bool round abs min max sum ceil floor prod".split()
-)
-KEPT = frozenset(
-    "to type cuda cpu float half bfloat16 double type_as clone detach requires_grad_ pin_memory".split()
-)
-_DTYPES = {
-    "bool": "bool", "long": "int", "int": "int", "int32": "int", "int64": "int", "int16": "int", "int8": "int",
-    "uint8": "int", "float32": "float32", "float": "float32", "half": "half", "float16": "half", "bfloat16": "half",
-    "double": "float64", "float64": "float64", "dtype": "like", "params_dtype": "like", "pipeline_dtype": "like",
-}  # fmt: skip
+from .torch_names import NUMBERS, OF_BUFFERS
 
 
-class Calls:
-    """The expression half of a Flow."""
+class Calls(Values):
+    """All expressions of a Flow."""
 
-    def __init__(self, flow: Flow) -> None:
-        self.flow = flow
-
-    def value(self, node: ast.expr, env: Env) -> Origin:
-        flow = self.flow
-        if isinstance(node, ast.Constant):
-            return self._constant(node)
-        if isinstance(node, ast.Name):
-            return env.get(node.id, UNKNOWN.but(name=node.id))
-        if isinstance(node, ast.Attribute):
-            return self._attribute(node, env)
-        if isinstance(node, ast.Call):
-            return self._call(node, env)
-        if isinstance(node, ast.Tuple | ast.List):
-            if any(isinstance(part, ast.Starred) for part in node.elts):
-                parts = [flow.value(p.value if isinstance(p, ast.Starred) else p, env) for p in node.elts]
-                return UNKNOWN.but(received=frozenset().union(*(part.carries for part in parts)))
-            items = tuple(flow.value(part, env) for part in node.elts)
-            return Origin(
-                "tuple" if isinstance(node, ast.Tuple) else "list",
-                items=items,
-                node=node,
-                constant=all(i.constant for i in items),
-            )
-        if isinstance(node, ast.Dict):
-            return Origin("dict", items=tuple(flow.value(part, env) for part in node.values), node=node)
-        if isinstance(node, ast.Subscript):
-            return self._subscript(node, env)
-        if isinstance(node, ast.IfExp):
-            answer = flow.decide(node.test, env)
-            if answer is not None:
-                return flow.value(node.body if answer else node.orelse, env)
-            return join(flow.value(node.body, env), flow.value(node.orelse, env))
-        if isinstance(node, ast.BinOp):
-            parts = [
-                self._tensor(flow.value(side, env), side, "it is an operand of arithmetic")
-                for side in (node.left, node.right)
-            ]
-            return flow.mixed(parts)
-        if isinstance(node, ast.UnaryOp):
-            return flow.value(node.operand, env).but(passes=None, value=None)
-        if isinstance(node, ast.Compare):
-            parts = [flow.value(part, env) for part in (node.left, *node.comparators)]
-            if any(part.is_tensor for part in parts):
-                return flow.fresh("tensor", dtype="bool")
-            return UNKNOWN
-        if isinstance(node, ast.BoolOp):
-            parts = [flow.value(part, env) for part in node.values]
-            return UNKNOWN.but(received=frozenset().union(*(part.carries for part in parts)))
-        if isinstance(node, ast.NamedExpr):
-            origin = flow.value(node.value, env)
-            flow.bind(node.target, origin, env)
-            return origin
-        found = frozenset[int]()
-        for part in ast.walk(node):
-            if isinstance(part, ast.Name) and part.id in env:
-                found |= env[part.id].carries
-        return UNKNOWN.but(received=found)
-
-    def _constant(self, node: ast.Constant) -> Origin:
-        if node.value is None:
-            return NOTHING
-        if isinstance(node.value, str):
-            return Origin("text", constant=True)
-        return number("float" if isinstance(node.value, float) else "int", value=node.value)
-
-    def _attribute(self, node: ast.Attribute, env: Env) -> Origin:
-        flow = self.flow
-        owner = flow.value(node.value, env)
-        if owner.kind == "self" and not owner.name and isinstance(node.value, ast.Name):
-            if node.attr in flow.attrs:
-                if node.attr in getattr(flow, "given", ()) and not flow.is_testing:
-                    flow.trace.reads.append(flow.see(node))
-                return flow.attrs[node.attr]
-            return Origin("self", name=node.attr, is_mask=False)
-        if owner.kind == "received" and node.attr in ("shape", "device", "dtype", "T"):
-            self._tensor(owner, node, f"`.{node.attr}` is read from it")
-        if node.attr in ("shape",):
-            return Origin("shape", node=node, constant=True, dtype=owner.dtype)
-        if node.attr in ("device", "dtype", "ndim", "is_cuda"):
-            return Origin("object" if node.attr != "ndim" else "number", constant=True)
-        if node.attr in ("T", "mT") and owner.is_tensor:
-            return self._moved(owner, node.attr, node)
-        if owner.kind == "self":
-            return Origin("self", name=f"{owner.name}.{node.attr}")
-        return UNKNOWN.but(received=owner.carries)
-
-    def item(self, origin: Origin, index: int) -> Origin:
-        """One element of something that is unpacked."""
-        if origin.kind == "received":
-            serial = -1 - index
-            return Origin("tensor", frozenset({index}), index, serial, serial, True, "like")
-        if (
-            origin.kind in ("tuple", "list")
-            and origin.items is not None
-            and -len(origin.items) <= index < len(origin.items)
-        ):
-            return origin.items[index]
-        if origin.kind == "shape":
-            return number(batch=index == 0)
-        if origin.kind == "numbers":
-            return number()
-        return self.flow.fresh(
-            origin.kind if origin.is_tensor else "unknown", received=origin.carries, contiguous=None
-        )
-
-    def _subscript(self, node: ast.Subscript, env: Env) -> Origin:
-        owner, where = self.flow.value(node.value, env), node.slice
-        self.flow.value(where, env) if isinstance(where, ast.Call | ast.Attribute) else None
-        position = _integer(where)
-        if owner.kind in ("received", "tuple", "list") and position is not None:
-            return self.item(owner, position)
-        if owner.kind == "received":
-            self.flow.trace.is_open = True
-            return UNKNOWN
-        if owner.kind in ("shape", "numbers"):
-            return (
-                number(batch=position == 0 and owner.kind == "shape")
-                if position is not None
-                else Origin("shape", constant=True)
-            )
-        if owner.is_tensor or owner.kind == "unknown":
-            cut = _cuts_inside(where)
-            return self.flow.fresh(
-                owner.kind, received=owner.carries, dtype=owner.dtype, is_mask=owner.is_mask, constant=owner.constant,
-                contiguous=False if cut and owner.is_tensor else None, how="a slice" if cut else "", node=node,
-            )  # fmt: skip
-        if owner.kind == "self":
-            return Origin("self", name=owner.name)
-        return UNKNOWN.but(received=owner.carries)
-
-    def _tensor(self, origin: Origin, node: ast.AST, how: str) -> Origin:
-        """A value used as a tensor; the received list is none."""
-        if origin.kind == "received" and self.flow.receives:
-            self.flow.trace.whole_uses.append(self.flow.see(node, how))
-            return self.item(origin, 0)
-        return origin
-
-    def _moved(self, owner: Origin, name: str, node: ast.AST) -> Origin:
-        return self.flow.fresh(
-            "tensor", received=owner.carries, dtype=owner.dtype, contiguous=False, how=f"`{name}`", is_mask=owner.is_mask,
-            constant=owner.constant, node=node,
-        )  # fmt: skip
-
-    # -- calls ----------------------------------------------------------------------------------------------------
-
-    def _call(self, node: ast.Call, env: Env) -> Origin:
+    def call(self, node: ast.Call, env: Env) -> Origin:
         from .flow_torch import method, torch_function
 
         flow, func = self.flow, node.func
@@ -216,7 +43,8 @@ class Calls:
                     carried = frozenset({0}) if any(a.kind == "received" for a in args) else frozenset[int]()
                     flow.trace.fed[owner.name] = carried.union(*(a.carries for a in args))
                     return NOTHING
-                return self.module_call(owner.name, node, args, kwargs)
+                if func.attr not in OF_BUFFERS:
+                    return self.module_call(owner.name, node, args, kwargs)
             return method(self, owner, func, node, args, kwargs, env)
         callee = flow.value(func, env)
         if callee.kind == "self":
@@ -267,7 +95,7 @@ class Calls:
             and args[0].kind == "self"
             and isinstance(node.args[1], ast.Constant)
         ):
-            return Origin("self", name=f"{args[0].name}.{node.args[1].value}".lstrip("."))
+            return Origin("self", name=f"{args[0].name}.{node.args[1].value!s}".lstrip("."))
         ref = self.flow.project.resolve(self.flow.module, dotted)
         if isinstance(ref, FunctionRef):
             found = self.flow.inline(ref.module, ref.node, _bound(ref.node, args, kwargs, 0))
@@ -311,7 +139,7 @@ class Calls:
         attr = name.split(".")[0]
         for arg, part in zip(args, node.args, strict=False):
             if arg.kind == "received":
-                self._tensor(arg, part, f"it is passed to `self.{attr}`")
+                self.as_tensor(arg, part, f"it is passed to `self.{attr}`")
         if not is_checkpointed:
             self.flow.trace.plain_calls.append(self.flow.see(node, attr))
         fed = self.flow.trace.fed.get(attr, frozenset()) if self.flow.receives else frozenset[int]()
@@ -347,26 +175,3 @@ def _bound(function: ast.FunctionDef, args: list[Origin], kwargs: dict[str, Orig
     elif names and names[0] not in env:
         env[names[0]] = UNKNOWN
     return env
-
-
-def _integer(node: ast.expr) -> int | None:
-    if (
-        isinstance(node, ast.UnaryOp)
-        and isinstance(node.op, ast.USub)
-        and isinstance(node.operand, ast.Constant)
-    ):
-        return -node.operand.value if isinstance(node.operand.value, int) else None
-    return node.value if isinstance(node, ast.Constant) and type(node.value) is int else None
-
-
-def _cuts_inside(where: ast.expr) -> bool:
-    """Whether an index takes part of a dimension behind the first."""
-    parts = where.elts[1:] if isinstance(where, ast.Tuple) else []
-    for part in parts:
-        if isinstance(part, ast.Slice) and (
-            part.lower is not None or part.upper is not None or part.step is not None
-        ):
-            return True
-        if _integer(part) is not None:
-            return True
-    return isinstance(where, ast.Slice) and where.step is not None

@@ -5,20 +5,9 @@ from __future__ import annotations
 import ast
 
 from .flow import Env
-from .flow_calls import (
-    _DTYPES,
-    BOOLEANS,
-    FACTORIES,
-    INTEGERS,
-    KEPT,
-    LIKE,
-    MOVES,
-    NUMBERS,
-    SPLITS,
-    VIEWS,
-    Calls,
-)
+from .flow_calls import Calls
 from .origin import Origin, number
+from .torch_names import BOOLEANS, DTYPES, FACTORIES, INTEGERS, KEPT, LIKE, MOVES, NUMBERS, SPLITS, VIEWS
 
 Kwargs = dict[str, Origin]
 
@@ -28,7 +17,7 @@ def torch_function(calls: Calls, name: str, node: ast.Call, args: list[Origin], 
     flow = calls.flow
     if name in FACTORIES:
         return _made(calls, name, node, args, kwargs)
-    args = [calls._tensor(arg, node, f"it is passed to `{name}`") for arg in args]
+    args = [calls.as_tensor(arg, node, f"it is passed to `{name}`") for arg in args]
     if args and (args[0].is_tensor or name in LIKE):
         return on_tensor(calls, args[0], name, node, args[1:], kwargs)
     if name in NUMBERS and all(arg.kind in ("number", "self", "unknown") for arg in args):
@@ -52,7 +41,7 @@ def method(
         if name in ("append", "pop", "copy", "index", "insert", "extend"):
             calls.flow.trace.is_open = True
             return calls.item(owner, 0)
-        owner = calls._tensor(owner, node, f"`.{name}` is called on it")
+        owner = calls.as_tensor(owner, node, f"`.{name}` is called on it")
     if owner.kind in ("list", "dict", "tuple"):
         if name in ("append", "extend", "insert", "update") and isinstance(func.value, ast.Name):
             for arg in args:
@@ -124,7 +113,7 @@ def _spread(
             calls.flow.trace.batch_uses.append(calls.flow.see(node, name))
     if not owner.is_tensor:
         return calls.flow.fresh("unknown", received=carried)
-    return calls._moved(owner, name, node)
+    return calls.moved(owner, name, node)
 
 
 def _copy(calls: Calls, owner: Origin, name: str, node: ast.Call) -> Origin:
@@ -148,10 +137,9 @@ def _copy(calls: Calls, owner: Origin, name: str, node: ast.Call) -> Origin:
 def _made(calls: Calls, name: str, node: ast.Call, args: list[Origin], kwargs: Kwargs) -> Origin:
     """A tensor made by a factory: of which type, and whether from numbers alone."""
     flow = calls.flow
+    sizes: list[Origin] = []
     if name in ("zeros", "ones", "full", "empty", "rand", "randn"):
         sizes = list(args[0].items) if args and args[0].kind in ("tuple", "list") and args[0].items else args
-        if any(size.batch for size in sizes[:1]):
-            flow.trace.batch_uses.append(flow.see(node, name))
     dtype = _written_dtype(node)
     if not dtype and name == "tensor" and args:
         parts = args[0].items if args[0].items is not None else (args[0],)
@@ -173,8 +161,9 @@ def _made(calls: Calls, name: str, node: ast.Call, args: list[Origin], kwargs: K
     )
     known = not carried and name not in ("rand", "randn", "as_tensor", "from_numpy")
     return flow.fresh(
-        "tensor", received=carried, dtype=dtype, constant=known, contiguous=True, node=node, how=name
-    )
+        "tensor", received=carried, dtype=dtype, constant=known, contiguous=True, node=node, how=name,
+        batch=any(size.batch for size in sizes[:1]),
+    )  # fmt: skip
 
 
 def _dtype_of(name: str, node: ast.Call) -> str:
@@ -183,7 +172,7 @@ def _dtype_of(name: str, node: ast.Call) -> str:
         if found:
             return found
     if name in ("float", "half", "bfloat16", "bool", "long", "int", "double"):
-        return _DTYPES[name]
+        return DTYPES[name]
     return _written_dtype(node)
 
 
@@ -196,7 +185,7 @@ def _written_dtype(node: ast.Call) -> str:
 
 def _from_expression(node: ast.expr) -> str:
     if isinstance(node, ast.Attribute):
-        return _DTYPES.get(node.attr, "")
+        return DTYPES.get(node.attr, "")
     return (
-        _DTYPES.get(node.id, "") if isinstance(node, ast.Name) and node.id in ("bool", "int", "float") else ""
+        DTYPES.get(node.id, "") if isinstance(node, ast.Name) and node.id in ("bool", "int", "float") else ""
     )

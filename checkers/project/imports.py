@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..facts.module import ImportEdge, ModuleFacts
-from .distributed import is_named_distributed, is_vendored
+from .distributed import is_named_distributed
 from .project import Project
 
 
@@ -37,7 +38,7 @@ class Cycle:
 
 @dataclass(frozen=True)
 class Read:
-    """The modules that were read, and the last parts of their names."""
+    """The modules that were read, and the last parts of their names; a framework's own do not lead back."""
 
     ids: frozenset[int]
     stems: frozenset[str]
@@ -55,7 +56,8 @@ def _is_unbound(closing: Edge, after: Edge) -> bool:
 
 def _line(value: object) -> int:
     node = getattr(value, "node", value)
-    return int(getattr(node, "line", None) or getattr(node, "lineno", 0))
+    line: int = getattr(node, "line", 0) or getattr(node, "lineno", 0)
+    return line
 
 
 def is_distributed_module(project: Project, module: ModuleFacts) -> bool:
@@ -63,7 +65,7 @@ def is_distributed_module(project: Project, module: ModuleFacts) -> bool:
     named = "distributed" in module.path.stem or any(
         is_named_distributed(cls) for cls in module.classes.values()
     )
-    return named and not is_vendored(project, module)
+    return named and not project.is_framework(module)
 
 
 def distributed_cycles(project: Project) -> list[Cycle]:
@@ -76,9 +78,10 @@ def distributed_cycles(project: Project) -> list[Cycle]:
 
 def _edges_from(project: Project, starts: list[ModuleFacts]) -> dict[ModuleFacts, list[Edge]]:
     """The edges of every module that loading a distributed one leads to, among the files already read."""
+    own = [module for module in project.modules if not project.is_framework(module)]
     read = Read(
-        frozenset(id(module) for module in project.modules),
-        frozenset(m.path.parent.name if m.is_package else m.path.stem for m in project.modules),
+        frozenset(id(module) for module in own),
+        frozenset(module.path.parent.name if module.is_package else module.path.stem for module in own),
     )
     found: dict[ModuleFacts, list[Edge]] = {}
     waiting = list(starts)
@@ -144,7 +147,7 @@ def _knotted(starts: list[ModuleFacts], ahead: dict[ModuleFacts, list[Edge]]) ->
 def _cycles(knots: list[ModuleFacts], ahead: dict[ModuleFacts, list[Edge]]) -> Iterator[Cycle]:
     import networkx  # only a tree that has a cycle pays for loading it
 
-    graph = networkx.DiGraph()
+    graph: networkx.DiGraph[ModuleFacts] = networkx.DiGraph()
     for edges in ahead.values():
         for edge in edges:
             if not graph.has_edge(edge.source, edge.target):
@@ -159,4 +162,4 @@ def _cycles(knots: list[ModuleFacts], ahead: dict[ModuleFacts, list[Edge]]) -> I
         path = [start, *min(back, key=len)]
         if frozenset(path) not in done:
             done.add(frozenset(path))
-            yield Cycle(tuple(graph.edges[pair]["edge"] for pair in zip(path, path[1:], strict=False)))
+            yield Cycle(tuple(graph.edges[pair]["edge"] for pair in itertools.pairwise(path)))

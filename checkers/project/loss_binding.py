@@ -40,8 +40,12 @@ class LossBinding:
         spec = self.function.args
         names = [arg.arg for arg in (*spec.posonlyargs, *spec.args)]
         without = names[: len(names) - len(spec.defaults)]
-        only = [arg.arg for arg, default in zip(spec.kwonlyargs, spec.kw_defaults, strict=True) if default is None]
-        return [name for name in (*without[len(self.bound) :], *only) if name not in self.named and name != _FLAG]
+        only = [
+            arg.arg for arg, default in zip(spec.kwonlyargs, spec.kw_defaults, strict=True) if default is None
+        ]
+        return [
+            name for name in (*without[len(self.bound) :], *only) if name not in self.named and name != _FLAG
+        ]
 
     @property
     def takes_more(self) -> bool:
@@ -59,17 +63,31 @@ def loss_bindings(script: TrainingScript, step: Scope) -> Iterator[LossBinding]:
                 yield found
 
 
-def _binding(script: TrainingScript, step: Scope, node: ast.expr, output: ast.expr, depth: int) -> LossBinding | None:
+def _binding(
+    script: TrainingScript, step: Scope, node: ast.expr, output: ast.expr, depth: int
+) -> LossBinding | None:
     if isinstance(node, ast.IfExp):
         return _binding(script, step, node.body, output, depth)
     if isinstance(node, ast.Lambda):
         return LossBinding(node, output, step, node, None)
-    if isinstance(node, ast.Call) and (dotted_name(node.func) or "").rsplit(".", 1)[-1] == "partial" and node.args:
+    if (
+        isinstance(node, ast.Call)
+        and (dotted_name(node.func) or "").rsplit(".", 1)[-1] == "partial"
+        and node.args
+    ):
         loss = script.function(node.args[0], step)
-        inner = node.args[0] if isinstance(node.args[0], ast.Lambda) else loss.function if loss is not None else None
+        inner = (
+            node.args[0]
+            if isinstance(node.args[0], ast.Lambda)
+            else loss.function
+            if loss is not None
+            else None
+        )
         if inner is None:
             return None
-        is_open = any(isinstance(arg, ast.Starred) for arg in node.args) or any(k.arg is None for k in node.keywords)
+        is_open = any(isinstance(arg, ast.Starred) for arg in node.args) or any(
+            k.arg is None for k in node.keywords
+        )
         named = {keyword.arg: keyword.value for keyword in node.keywords if keyword.arg}
         return LossBinding(node, output, step, inner, loss, node.args[1:], named, is_open)
     if isinstance(node, ast.Name):

@@ -12,9 +12,8 @@ from .project import Project, dotted_name
 from .stages import Stages
 
 _OWN_INDEX = re.compile(r"rank|stage", re.IGNORECASE)
-_STAGE_COUNT = re.compile(
-    r"^(pp|pp_size|num_stages|n_stages|pipeline_\w*size|\w*pipeline_model_parallel_(world_)?size)$"
-)
+_STAGE_COUNT = re.compile(r"^(pp|pp_size|num_stages|n_stages|(?!\w*virtual)\w*pipeline\w*_size)$")
+_WORTH = re.compile(r"drop_?(path|rate)|\bdpr\b|stochastic_depth|path_rate", re.IGNORECASE)
 _RATE = re.compile(r"drop|rate|dpr|ramp|path|stochastic", re.IGNORECASE)
 
 
@@ -30,7 +29,7 @@ class LocalRamp:
 def local_ramps(project: Project) -> Iterator[LocalRamp]:
     """Ramps from 0 whose length is the depth of the running stage: `depths[rank]`, `depth // pp`."""
     for module in project.knowledge(Stages).rank_aware:
-        if not _RATE.search(module.text):
+        if not _WORTH.search(module.text):
             continue
         for scope in ast.walk(module.tree):
             if isinstance(scope, ast.FunctionDef):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from ..facts.module import ClassFacts, ModuleFacts
 from .project import External, Project, ValueRef, dotted_name
 
-_NAME = re.compile(r"_?[A-Z][A-Z0-9_]*(REGISTRY|REGISTRIES)$")
+_NAME = re.compile(r"_?([A-Z0-9]+_)*REGISTR(Y|IES)$")
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,13 +41,11 @@ class Registry:
 
 def registries(project: Project) -> list[Registry]:
     """Every registry of the tree, in file order; read once."""
-    memo: list[Registry] | None = project.__dict__.get("_registries")
-    if memo is None:
-        memo = project.__dict__["_registries"] = list(_read(project))
-    return memo
+    return project.knowledge(_read)
 
 
-def _read(project: Project) -> Iterator[Registry]:
+def _read(project: Project) -> list[Registry]:
+    found = []
     for module in project.modules:
         if "REGISTR" not in module.text:
             continue
@@ -55,7 +53,8 @@ def _read(project: Project) -> Iterator[Registry]:
             for binding in bindings:
                 if _NAME.match(name) and isinstance(binding.value, ast.Dict):
                     entries = tuple(_entries(project, module, binding.value))
-                    yield Registry(name, module, binding.value, entries)
+                    found.append(Registry(name, module, binding.value, entries))
+    return found
 
 
 def _entries(project: Project, module: ModuleFacts, table: ast.Dict) -> Iterator[Entry]:
@@ -111,8 +110,7 @@ def _absent(project: Project, module: ModuleFacts, dotted: str) -> str:
     own = home is not None and module.name.split(".")[0] == package.split(".")[0]
     if (
         not own
-        or isinstance(home, ModuleFacts)
-        and not home.is_package
+        or (isinstance(home, ModuleFacts) and not home.is_package)
         or not dotted.replace(".", "").isidentifier()
     ):
         return ""

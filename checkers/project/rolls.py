@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from ..facts.module import ModuleFacts
 from .project import dotted_name
+from .scopes import lines_with, nodes_near
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,19 +31,20 @@ class Roll:
 
 def rolls_of(module: ModuleFacts) -> Iterator[tuple[ast.FunctionDef, list[Roll]]]:
     """The rolls of every function that has some, in source order."""
-    if ".roll(" not in module.text:
+    lines = lines_with(module.text, "roll(")
+    if len(lines) < 2:
         return
-    functions = [node for node in ast.walk(module.tree) if isinstance(node, ast.FunctionDef)]
-    for function in functions:
-        inner = {id(node) for other in functions if other is not function for node in ast.walk(other) if _is_inside(other, function)}
-        found = [_read(node) for node in ast.walk(function) if isinstance(node, ast.Call) and id(node) not in inner]
-        rolls = sorted((roll for roll in found if roll is not None), key=lambda roll: roll.node.lineno)
-        if rolls:
-            yield function, rolls
-
-
-def _is_inside(inner: ast.FunctionDef, outer: ast.FunctionDef) -> bool:
-    return outer.lineno < inner.lineno and (inner.end_lineno or 0) <= (outer.end_lineno or 0)
+    found: dict[ast.FunctionDef, list[Roll]] = {}
+    functions: list[ast.FunctionDef] = []
+    for node in nodes_near(module.tree, lines):
+        if isinstance(node, ast.FunctionDef):
+            functions.append(node)
+        elif isinstance(node, ast.Call) and (roll := _read(node)) is not None:
+            around = [f for f in functions if f.lineno <= node.lineno <= (f.end_lineno or 0)]
+            if around:
+                found.setdefault(around[-1], []).append(roll)
+    for function, rolls in found.items():
+        yield function, sorted(rolls, key=lambda roll: roll.node.lineno)
 
 
 def _read(node: ast.Call) -> Roll | None:
@@ -51,7 +53,9 @@ def _read(node: ast.Call) -> Roll | None:
     is_function = name == "torch.roll"
     if not is_function and not (isinstance(node.func, ast.Attribute) and node.func.attr == "roll"):
         return None
-    given = dict(zip(("input", "shifts", "dims") if is_function else ("shifts", "dims"), node.args, strict=False))
+    given = dict(
+        zip(("input", "shifts", "dims") if is_function else ("shifts", "dims"), node.args, strict=False)
+    )
     given.update({keyword.arg: keyword.value for keyword in node.keywords if keyword.arg})
     shifts, dims = _items(given.get("shifts")), _items(given.get("dims"))
     return Roll(node, shifts, dims) if shifts and len(shifts) == len(dims) > 1 else None
@@ -69,7 +73,11 @@ def _simple(node: ast.expr) -> str:
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         inner = _simple(node.operand)
         return "" if not inner or inner.startswith("-") else f"-{inner}"
-    is_item = isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and dotted_name(node.value) is not None
+    is_item = (
+        isinstance(node, ast.Subscript)
+        and isinstance(node.slice, ast.Constant)
+        and dotted_name(node.value) is not None
+    )
     is_number = isinstance(node, ast.Constant) and type(node.value) is int
     return ast.unparse(node) if is_item or is_number or dotted_name(node) is not None else ""
 
@@ -83,12 +91,16 @@ def undone_otherwise(rolls: list[Roll]) -> Iterator[tuple[Roll, Roll, int]]:
     for reverse in rolls:
         if not reverse.is_reverse:
             continue
-        before = [roll for roll in rolls if roll.node.lineno < reverse.node.lineno and roll.is_forward and roll.dims == reverse.dims]
+        before = [
+            roll
+            for roll in rolls
+            if roll.node.lineno < reverse.node.lineno and roll.is_forward and roll.dims == reverse.dims
+        ]
         if not before:
             continue
         forward = before[-1]
         there = [shift.lstrip("-") for shift in forward.shifts]
         for axis, (shift, back) in enumerate(zip(there, reverse.shifts, strict=True)):
             is_swapped = shift in reverse.shifts or back in there
-            if shift != back and (is_swapped or shift.isdigit() and back.isdigit()):
+            if shift != back and (is_swapped or (shift.isdigit() and back.isdigit())):
                 yield forward, reverse, axis

@@ -15,7 +15,9 @@ Function = ast.FunctionDef | ast.Lambda
 class Scope:
     """One function of a script (None: the module level), inside the scopes around it."""
 
-    def __init__(self, module: ModuleFacts, function: ast.FunctionDef | None = None, outer: Scope | None = None) -> None:
+    def __init__(
+        self, module: ModuleFacts, function: ast.FunctionDef | None = None, outer: Scope | None = None
+    ) -> None:
         self.module, self.function, self.outer = module, function, outer
 
     @property
@@ -41,7 +43,11 @@ class Scope:
     @cached_property
     def functions(self) -> dict[str, Scope]:
         """Functions defined directly in this scope."""
-        return {node.name: Scope(self.module, node, self) for node in self.nodes if isinstance(node, ast.FunctionDef)}
+        return {
+            node.name: Scope(self.module, node, self)
+            for node in self.nodes
+            if isinstance(node, ast.FunctionDef)
+        }
 
     @cached_property
     def parameters(self) -> list[str]:
@@ -100,6 +106,22 @@ def own_nodes(node: ast.AST) -> Iterator[ast.AST]:
         yield from own_nodes(child)
 
 
+def nodes_near(node: ast.AST, lines: set[int]) -> Iterator[ast.AST]:
+    """What stands on, or around, some lines: walks into nothing else, which is what makes it cheap."""
+    for child in ast.iter_child_nodes(node):
+        first, last = getattr(child, "lineno", None), getattr(child, "end_lineno", None)
+        if first is None or any(first <= line <= (last or first) for line in lines):
+            yield child
+            yield from nodes_near(child, lines)
+
+
+def lines_with(text: str, word: str) -> set[int]:
+    """Numbers of the lines that hold a word."""
+    return (
+        {number for number, line in enumerate(text.split("\n"), 1) if word in line} if word in text else set()
+    )
+
+
 def assignments(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
     """Targets and what they are given, tuples taken apart where both sides show their items."""
     if isinstance(node, ast.Assign):
@@ -121,12 +143,20 @@ def _unpacked(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast
     if not isinstance(target, ast.Tuple | ast.List):
         yield target, value
         return
-    items = value.elts if isinstance(value, ast.Tuple | ast.List) and len(value.elts) == len(target.elts) else None
+    items = (
+        value.elts
+        if isinstance(value, ast.Tuple | ast.List) and len(value.elts) == len(target.elts)
+        else None
+    )
     starred = any(isinstance(part, ast.Starred) for part in target.elts)
     for index, part in enumerate(target.elts):
         inner = part.value if isinstance(part, ast.Starred) else part
         is_known = not starred and not isinstance(value, Opaque)
-        given = items[index] if items is not None else Opaque(getattr(value, "source", value), index if is_known else None)
+        given = (
+            items[index]
+            if items is not None
+            else Opaque(getattr(value, "source", value), index if is_known else None)
+        )
         yield from _unpacked(inner, given)
 
 

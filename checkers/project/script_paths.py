@@ -41,7 +41,11 @@ def _evaluate(node: ast.expr, script: Path, lookup: Lookup, steps: int) -> Path 
     if isinstance(node, ast.Attribute) and node.attr == "parent":
         inner = _evaluate(node.value, script, lookup, steps + 1)
         return None if inner is None else inner.parent
-    if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute) and node.value.attr == "parents":
+    if (
+        isinstance(node, ast.Subscript)
+        and isinstance(node.value, ast.Attribute)
+        and node.value.attr == "parents"
+    ):
         inner = _evaluate(node.value.value, script, lookup, steps + 1)
         level = node.slice.value if isinstance(node.slice, ast.Constant) else None
         is_level = inner is not None and isinstance(level, int) and 0 <= level < len(inner.parents)

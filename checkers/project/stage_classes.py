@@ -13,7 +13,7 @@ _EMPTY_BASES = ("Module", "MegatronModule", "ABC", "Generic", "object")
 
 
 def hidden_base(project: Project, cls: ClassFacts) -> bool:
-    """Whether a base class outside the tree may define anything: all but torch's, OneScience's and Megatron's Module."""
+    """Whether a base class outside the tree may define anything: all but the known Modules."""
     return any(
         isinstance(entry, External) and entry.dotted.rsplit(".", 1)[-1] not in _EMPTY_BASES
         for entry in project.mro(cls)

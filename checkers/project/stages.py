@@ -23,7 +23,7 @@ _PIPELINE = re.compile(
 _RANK = re.compile(
     r"pipeline_model_parallel_(rank|world_size)|is_pipeline_(first|last)_stage|get_pp_rank|pp_rank\b"
 )
-_NOT_USER_CODE = re.compile(r"/megatron/(core|training|legacy|model|inference)/|/tests?(_\w+)?/|/test_[^/]*$")
+_NOT_USER_CODE = re.compile(r"(^|/)(megatron/(core|training|legacy|model|inference)|tests?(_\w+)?)/|(^|/)test_[^/]*$")
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +125,7 @@ class Stages:
             for module in self.project.modules
             if _RANK.search(module.text)
             and not self.project.is_framework(module)
-            and not _NOT_USER_CODE.search(module.path.as_posix())
+            and not _NOT_USER_CODE.search(module.display)
         ]
 
     # -- finding them ------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""The training scripts of a project: what they hand to `pretrain`, which stages they build, which shapes they declare."""
+"""The training scripts of a project: what they hand to `pretrain`, the stages they build, the shapes they declare."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .project import External, FunctionRef, Project, dotted_name
 from .scopes import Scope
 from .stages import Family, StageMap, Stages
 
-_MARK = re.compile(r"(?<![\w.])pretrain\(|\bstage_shapes\b|\bPipelineTensorShapeConfig\b|^def forward_step\w*\(", re.MULTILINE)
+_MARKS = ("pretrain(", "stage_shapes", "PipelineTensorShapeConfig", "def forward_step")
 _ORDER = ("train_valid_test_dataset_provider", "model_provider", "model_type", "forward_step_func")
 _SHAPES = "PipelineTensorShapeConfig"
 
@@ -66,7 +66,7 @@ class TrainingScript:
     @cached_property
     def pretrain(self) -> PretrainCall | None:
         """The only call of the framework's `pretrain`; None when there is none, or several."""
-        found = [call for call in self._pretrain_calls()]
+        found = list(self._pretrain_calls())
         return found[0] if len(found) == 1 else None
 
     def _pretrain_calls(self) -> Iterator[PretrainCall]:
@@ -88,10 +88,18 @@ class TrainingScript:
         head, _, rest = name.partition(".")
         for edge in self.module.edges:
             for alias in edge.node.names:
-                local = alias.asname or (alias.name if isinstance(edge.node, ast.ImportFrom) else alias.name.split(".")[0])
+                local = alias.asname or (
+                    alias.name if isinstance(edge.node, ast.ImportFrom) else alias.name.split(".")[0]
+                )
                 if local == head:
                     base = self.module.absolute(edge.module)
-                    start = f"{base}.{alias.name}" if isinstance(edge.node, ast.ImportFrom) else alias.name if alias.asname else head
+                    start = (
+                        f"{base}.{alias.name}"
+                        if isinstance(edge.node, ast.ImportFrom)
+                        else alias.name
+                        if alias.asname
+                        else head
+                    )
                     return f"{start}.{rest}" if rest else start
         return ""
 
@@ -118,9 +126,15 @@ class TrainingScript:
     @cached_property
     def forward_steps(self) -> list[Scope]:
         """Functions that run one micro-batch: `(data_iterator, model)`, by what `pretrain` gets or by their name."""
-        found = [step for step in (self.handed("forward_step_func"),) if step is not None and step.module is self.module]
+        found = [
+            step
+            for step in (self.handed("forward_step_func"),)
+            if step is not None and step.module is self.module
+        ]
         for name, scope in self.top.functions.items():
-            is_step = name.startswith("forward_step") and re.search(r"iter|loader", (scope.parameters or [""])[0])
+            is_step = name.startswith("forward_step") and re.search(
+                r"iter|loader", (scope.parameters or [""])[0]
+            )
             if is_step and all(scope.function is not step.function for step in found):
                 found.append(scope)
         return found
@@ -140,7 +154,8 @@ class TrainingScript:
         if self.stage_map is not None:
             classes = [cls for cls in self.stage_map.entries.values() if cls is not None]
         else:
-            refs = [self.project.resolve(self.module, name) for name in self.module.bindings]
+            known = {stage.cls.name for stage in stages}
+            refs = [self.project.resolve(self.module, name) for name in self.module.bindings if name in known]
             classes = [ref for ref in refs if isinstance(ref, ClassFacts)]
         found = [stage.family for stage in map(stages.of, classes) if stage is not None]
         return found[0] if found and all(family is found[0] for family in found) else None
@@ -176,7 +191,7 @@ class Training:
         self.scripts = [
             TrainingScript(project, module)
             for module in project.modules
-            if _MARK.search(module.text) and not project.is_framework(module)
+            if any(mark in module.text for mark in _MARKS) and not project.is_framework(module)
         ]
 
     def __iter__(self) -> Iterator[TrainingScript]:
@@ -197,7 +212,9 @@ def spelled_out(node: ast.expr, scope: Scope) -> ast.List | ast.Tuple | None:
         bound = scope.value(node.id)
         is_changed = any(_changes(other, node.id) for other in scope.nodes)
         return None if bound is None or is_changed else spelled_out(bound, scope)
-    is_list = isinstance(node, ast.List | ast.Tuple) and not any(isinstance(item, ast.Starred) for item in node.elts)
+    is_list = isinstance(node, ast.List | ast.Tuple) and not any(
+        isinstance(item, ast.Starred) for item in node.elts
+    )
     return node if is_list and isinstance(node, ast.List | ast.Tuple) else None
 
 

@@ -40,7 +40,9 @@ def read_yaml(path: Path) -> YamlFile:
     try:
         return YamlFile(path, yaml.load(text, _LOADER))
     except yaml.constructor.ConstructorError as error:
-        return YamlFile(path, problem=f"it has a tag that only its own program understands: {_one_line(error)}")
+        return YamlFile(
+            path, problem=f"it has a tag that only its own program understands: {_one_line(error)}"
+        )
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         return YamlFile(path, problem=f"it is not valid YAML: {_one_line(error)}")
 

@@ -62,26 +62,25 @@ def _model_row(subject: Subject) -> FileRow:
     stages = dict.fromkeys(stage.cls.module.display for stage in subject.family.stages)
     files = ", ".join(stages)
     if subject.original is None:
-        return FileRow("model", "not found", files, Mark.OPEN, "the stages cannot be compared with their original")
-    return FileRow("model", subject.original.module.display, files, Mark.YES)
+        return FileRow("model", subject.family.name, "not found", files, Mark.OPEN, "the stages cannot be compared with their original")
+    return FileRow("model", subject.original.name, subject.original.module.display, files, Mark.YES)
 
 
 def _row(subject: Subject, cls: ClassFacts, module: Module, counterpart: ClassFacts | None) -> FileRow:
     kind, original = cls.module.path.parent.name, cls.module.display
-    shown = f"{original} ({cls.name})"
     if counterpart is not None:
         name, expected = counterpart.module.path.name, _expected_file(subject, cls)
         odd = not _is_counterpart_file(cls.module.path, counterpart.module.path)
         note = f"{counterpart.name}; by the naming rule the file is {expected}" if odd else counterpart.name
-        return FileRow(kind, shown, name, Mark.YES, note)
+        return FileRow(kind, cls.name, original, name, Mark.YES, note)
     if module.kind == "unresolved":
-        return FileRow(kind, shown, "?", Mark.OPEN, module.note or "what it builds could not be followed")
+        return FileRow(kind, cls.name, original, "?", Mark.OPEN, module.note or "what it builds could not be followed")
     if module.kind != "plain":
-        return FileRow(kind, shown, "–", None, "no linear layer: nothing to split")
+        return FileRow(kind, cls.name, original, "–", None, "no linear layer: nothing to split")
     layers = [found for found in module.walk() if not found.children and found.kind == "plain"]
     where = next((found.site for found in layers if found.site is not None), None)
     note = f"{layers[0].dotted.removeprefix('torch.')} at line {where.node.lineno}" if layers and where is not None else ""
-    return FileRow(kind, shown, _expected_file(subject, cls), Mark.NO, note)
+    return FileRow(kind, cls.name, original, _expected_file(subject, cls), Mark.NO, note)
 
 
 def _lone(subject: Subject, cls: ClassFacts) -> FileRow:
@@ -89,10 +88,10 @@ def _lone(subject: Subject, cls: ClassFacts) -> FileRow:
     kind, original = cls.module.path.parent.name, original_of(subject.project, cls)
     if original is not None:
         used = "the original model does not build it" if subject.original_tree is not None else ""
-        return FileRow(kind, f"{original.module.display} ({original.name})", cls.module.path.name, Mark.YES, used or cls.name)
-    path = original_path(cls.module.path)
-    wanted = path.name if path is not None else cls.name.replace("Distributed", "", 1)
-    return FileRow(kind, f"{wanted} not found", cls.module.path.name, Mark.OPEN, f"{cls.name} has no original")
+        name, path = original.name, original.module.display
+        return FileRow(kind, name, path, cls.module.path.name, Mark.YES, used or cls.name)
+    name = cls.name.replace("Distributed", "", 1)
+    return FileRow(kind, name, "not found", cls.module.path.name, Mark.OPEN, f"{cls.name} has no original")
 
 
 def _same_file(cls: ClassFacts) -> ClassFacts | None:

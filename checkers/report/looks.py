@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from ..project.boundary import Boundaries, StageFlow
 from ..project.data_reads import data_reads
+from ..project.project import FunctionRef
 from ..project.stage_classes import class_text, hidden_base
 from ..project.stages import Stage
 from ..project.training import TrainingScript
@@ -165,10 +166,15 @@ def attention(scene: Scene) -> str:
 
 
 def windows(scene: Scene) -> str:
-    """Every class that rolls a tensor."""
+    """Every file of the modules, and of the functions they import, that rolls a tensor."""
     chain(scene)
-    found = [cls for cls in scene.subject.classes.values() if ".roll(" in class_text(cls)]
-    return f"{_count(len(found), 'class')} that roll windows" if found else "no class rolls a window"
+    project = scene.subject.project
+    files = {cls.module.path: cls.module for cls in scene.subject.classes.values()}
+    for module in list(files.values()):
+        refs = (project.resolve(module, name) for name in module.bindings)
+        files.update({ref.module.path: ref.module for ref in refs if isinstance(ref, FunctionRef)})
+    found = [module for module in files.values() if ".roll(" in module.text and not project.is_framework(module)]
+    return f"{_count(len(found), 'file')} that roll windows" if found else f"none of {len(files)} files rolls a window"
 
 
 def heads(scene: Scene) -> str:

@@ -45,12 +45,14 @@ class Checklist:
 
 @dataclass(frozen=True)
 class FileRow:
-    """A module of the original model, and the file that its distributed counterpart lives in or should.
+    """A module of the original model (`cls` in the file `original`), and the file that its distributed counterpart lives
+    in or should.
 
     `mark` is None where nothing of the module can be split, so that it needs no counterpart.
     """
 
     kind: str
+    cls: str
     original: str
     expected: str
     mark: Mark | None

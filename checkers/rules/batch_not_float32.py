@@ -96,7 +96,9 @@ class BatchNotFloat32(Rule):
             if converts:
                 continue
             for step in script.forward_steps:
-                reads = [read.node for read in data_reads(script, step) if read.scope.function is step.function]
+                reads = [
+                    read.node for read in data_reads(script, step) if read.scope.function is step.function
+                ]
                 if not reads:
                     continue
                 batch = Batch(step, reads)

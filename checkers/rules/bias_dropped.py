@@ -65,7 +65,7 @@ class BiasDropped(Rule):
     def check(self, analysis: Analysis) -> Iterator[Finding]:
         for events in by_site(analysis.log.events, Dropped):
             event = first_certain(events)
-            if event is not None:
+            if event is not None and not _is_read_elsewhere(event):
                 built = event.pair.layer.made_at
                 yield self.finding(
                     site_place(event.site),
@@ -73,3 +73,12 @@ class BiasDropped(Rule):
                     evidence=(at(built, f"`{label(event.pair.layer)}` is built with skip_bias_add=True"),),
                     layer=label(event.pair.layer),
                 )
+
+
+def _is_read_elsewhere(event: Dropped) -> bool:
+    """Whether the class takes the bias from the layer itself (`self.proj.bias`), for a kernel that adds it."""
+    owner = event.owner
+    if owner is None:
+        return False
+    text = "\n".join(owner.module.lines[owner.node.lineno - 1 : owner.node.end_lineno])
+    return f"{label(event.pair.layer)}.bias" in text

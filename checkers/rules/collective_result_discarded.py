@@ -10,13 +10,17 @@ from typing import TYPE_CHECKING
 from ..facts.module import ClassFacts, ModuleFacts
 from ..finding import Finding
 from ..project.project import External, FunctionRef, dotted_name
+from ..project.scopes import nodes_near
 from ..rule import Rule, Symptom
 from ..tpstate.verdicts import place_of
 
 if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
 
-_HELPER = r"(?:(?:all_)?(?:reduce|gather|scatter|copy)(?:_scatter)?(?:_last_dim|_with_backward)?_(?:from|to)_\w+_region|tensor_model_parallel_all_(?:reduce|gather))"
+_HELPER = (
+    r"(?:(?:all_)?(?:reduce|gather|scatter|copy)(?:_scatter)?(?:_last_dim|_with_backward)?_(?:from|to)_\w+_region"
+    r"|tensor_model_parallel_all_(?:reduce|gather))"
+)
 _STATEMENT = re.compile(rf"^[ \t]*(?:\w+\.)*{_HELPER}\(", re.MULTILINE)
 
 
@@ -26,7 +30,7 @@ class CollectiveResultDiscarded(Rule):
     code, symbol = "W7605", "collective-result-discarded"
     message = "`%(call)s` returns the result, and nothing takes it: `%(argument)s` stays what this rank had"
     advice = "Write `%(argument)s = %(call)s(%(argument)s)`."
-    why = "The region functions are autograd functions: they return a new tensor, and promise nothing about the old one."
+    why = "The region functions are autograd functions: they return a new tensor and promise nothing about the old one."
     symptom = Symptom.WRONG_NUMBERS
     runtime = "Each rank goes on with its own part; the loss differs between ranks, silently."
     limits = (
@@ -60,18 +64,35 @@ class CollectiveResultDiscarded(Rule):
 
     def check(self, analysis: Analysis) -> Iterator[Finding]:
         for module in analysis.project.modules:
-            lines = {module.text.count("\n", 0, match.end()) + 1 for match in _STATEMENT.finditer(module.text)}
-            for node in ast.walk(module.tree) if lines else ():
-                if isinstance(node, ast.Expr) and node.lineno in lines and isinstance(node.value, ast.Call) and node.value.args:
+            if "_region(" not in module.text and "tensor_model_parallel_all_" not in module.text:
+                continue
+            lines = {
+                module.text.count("\n", 0, match.end()) + 1 for match in _STATEMENT.finditer(module.text)
+            }
+            for node in nodes_near(module.tree, lines) if lines else ():
+                if (
+                    isinstance(node, ast.Expr)
+                    and node.lineno in lines
+                    and isinstance(node.value, ast.Call)
+                    and node.value.args
+                ):
                     name = dotted_name(node.value.func) or ""
                     if _is_parallel(analysis, module, name):
                         call, argument = name.rsplit(".", 1)[-1], ast.unparse(node.value.args[0])
                         is_lost = "_reduce_from" not in f"_{call}" and "all_reduce" not in call
-                        yield self.finding(place_of(module, node.value), object=call, decided=is_lost, call=call, argument=argument)
+                        yield self.finding(
+                            place_of(module, node.value),
+                            object=call,
+                            decided=is_lost,
+                            call=call,
+                            argument=argument,
+                        )
 
 
 def _is_parallel(analysis: Analysis, module: ModuleFacts, name: str) -> bool:
     ref = analysis.project.resolve(module, name)
     if isinstance(ref, External):
         return "parallel" in ref.dotted
-    return isinstance(ref, FunctionRef | ClassFacts) and any(isinstance(n, ast.Return) and n.value is not None for n in ast.walk(ref.node))
+    return isinstance(ref, FunctionRef | ClassFacts) and any(
+        isinstance(n, ast.Return) and n.value is not None for n in ast.walk(ref.node)
+    )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..facts.module import ClassFacts
 from ..finding import Finding
-from ..project.distributed import is_named_distributed, is_vendored
+from ..project.distributed import is_named_distributed
 from ..rule import Rule, Symptom
 from ..tpstate.config_chain import provider_of
 from ..tpstate.events import Built
@@ -25,7 +25,7 @@ class ConfigNoneDereferenced(Rule):
     message = (
         "`%(name)s` of `%(cls)s` may be left out and is None then, but `%(read)s` is read without a check"
     )
-    advice = 'Give `%(name)s` no default, or raise first: `if %(name)s is None: raise ValueError("%(cls)s needs %(name)s")`.'
+    advice = "Give `%(name)s` no default, or raise a ValueError that names it where it is None."
     why = (
         "A default says that the argument may be left out. Where it may not, the error should name the module and the "
         "argument, not an attribute of None."
@@ -67,9 +67,9 @@ class ConfigNoneDereferenced(Rule):
         }
         for cls in analysis.project.classes():
             method = cls.methods.get("__init__")
-            if method is None or id(cls) not in holders and not is_named_distributed(cls):
+            if method is None or (id(cls) not in holders and not is_named_distributed(cls)):
                 continue
-            if is_vendored(analysis.project, cls.module):
+            if analysis.project.is_framework(cls.module):
                 continue
             for name in ("config", "megatron_config"):
                 read = _first_read(method, name) if _defaults_to_none(method, name) else None
@@ -106,14 +106,14 @@ def _first_read(method: ast.FunctionDef, name: str) -> ast.Attribute | None:
         if isinstance(node, ast.Name) and node.id == name:
             if isinstance(parent, ast.Attribute):
                 reads.append(parent)
-            elif not isinstance(parent, ast.Call | ast.keyword | ast.Assign) or isinstance(
-                node.ctx, ast.Store
-            ):
-                return None
             elif (
-                isinstance(parent, ast.Call)
-                and isinstance(parent.func, ast.Name)
-                and parent.func.id in _TESTS
+                not isinstance(parent, ast.Call | ast.keyword | ast.Assign)
+                or isinstance(node.ctx, ast.Store)
+                or (
+                    isinstance(parent, ast.Call)
+                    and isinstance(parent.func, ast.Name)
+                    and parent.func.id in _TESTS
+                )
             ):
                 return None
         pending += [(child, node) for child in ast.iter_child_nodes(node)]

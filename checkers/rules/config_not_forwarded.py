@@ -10,7 +10,7 @@ from ..rule import Rule, Symptom
 from ..tpstate.callers import callee_text, inner_steps
 from ..tpstate.config_chain import dropped_configs, has_config
 from ..tpstate.layers import label
-from ..tpstate.verdicts import at, owner_name, site_place
+from ..tpstate.verdicts import owner_name, site_place
 
 if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis

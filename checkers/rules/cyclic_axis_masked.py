@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..facts.module import ModuleFacts
 from ..finding import Finding
+from ..project.scopes import lines_with, nodes_near
 from ..rule import Rule, Symptom
 from ..tpstate.verdicts import place_of
 
@@ -67,15 +68,26 @@ class CyclicAxisMasked(Rule):
 
     def check(self, analysis: Analysis) -> Iterator[Finding]:
         for module in analysis.project.modules:
-            if "slice(" in module.text and "lon" in module.text and "mask" in module.text:
-                for function in ast.walk(module.tree):
-                    if isinstance(function, ast.FunctionDef):
-                        yield from self._check_function(module, function)
+            if "slice(" not in module.text or "lon" not in module.text or "mask" not in module.text:
+                continue
+            for function in nodes_near(
+                module.tree, lines_with(module.text, " slice(") | lines_with(module.text, "(slice(")
+            ):
+                if isinstance(function, ast.FunctionDef):
+                    yield from self._check_function(module, function)
 
     def _check_function(self, module: ModuleFacts, function: ast.FunctionDef) -> Iterator[Finding]:
         cut = _cut_axes(function)
-        loops = [node for node in ast.walk(function) if isinstance(node, ast.For) and isinstance(node.target, ast.Name)]
-        cutting = {loop.target.id: loop for loop in loops if isinstance(loop.iter, ast.Name) and loop.iter.id in cut and isinstance(loop.target, ast.Name)}
+        loops = [
+            node
+            for node in ast.walk(function)
+            if isinstance(node, ast.For) and isinstance(node.target, ast.Name)
+        ]
+        cutting = {
+            loop.target.id: loop
+            for loop in loops
+            if isinstance(loop.iter, ast.Name) and loop.iter.id in cut and isinstance(loop.target, ast.Name)
+        }
         for node in ast.walk(function):
             if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Subscript):
                 continue
@@ -85,15 +97,25 @@ class CyclicAxisMasked(Rule):
             for index in indices if is_mask else ():
                 loop = cutting.get(index.id) if isinstance(index, ast.Name) else None
                 if loop is not None and _LONGITUDE.search(ast.unparse(loop.iter)):
-                    yield self.finding(place_of(module, node), object=function.name, axis=ast.unparse(loop.iter))
+                    yield self.finding(
+                        place_of(module, node), object=function.name, axis=ast.unparse(loop.iter)
+                    )
 
 
 def _cut_axes(function: ast.FunctionDef) -> set[str]:
     """Names bound to three slices that cut an axis before its end, at the window and at the shift."""
     found: set[str] = set()
     for node in ast.walk(function):
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Tuple | ast.List) and len(node.value.elts) == 3:
-            calls = [item for item in node.value.elts if isinstance(item, ast.Call) and ast.unparse(item.func) == "slice"]
+        if (
+            isinstance(node, ast.Assign)
+            and isinstance(node.value, ast.Tuple | ast.List)
+            and len(node.value.elts) == 3
+        ):
+            calls = [
+                item
+                for item in node.value.elts
+                if isinstance(item, ast.Call) and ast.unparse(item.func) == "slice"
+            ]
             if len(calls) == 3:
                 found |= {target.id for target in node.targets if isinstance(target, ast.Name)}
     return found

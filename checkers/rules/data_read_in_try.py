@@ -29,7 +29,7 @@ class DataReadInTry(Rule):
     )
     symptom = Symptom.HANG
     runtime = "The neighbours wait in recv_forward until the NCCL watchdog ends the job, ten minutes later."
-    limits = "Silent where every handler raises again, and behind a test such as tensor-parallel rank 0: it may tell the others."
+    limits = "Silent where every handler raises again, and behind a test such as tensor-parallel rank 0."
     guide = "3.2 forward_step_func"
 
     bad = """
@@ -59,15 +59,25 @@ class DataReadInTry(Rule):
             for step in script.forward_steps:
                 for read in data_reads(script, step):
                     tried = read.where.tried
-                    if tried is None or read.where.is_open or all(_raises(handler) for handler in tried.handlers):
+                    if (
+                        tried is None
+                        or read.where.is_open
+                        or all(_raises(handler) for handler in tried.handlers)
+                    ):
                         continue
                     name = read.scope.function.name if read.scope.function is not None else ""
                     evidence = (at(Site(read.scope.module, tried), "the try starts here"),)
                     place = place_of(read.scope.module, read.node)
-                    yield self.finding(place, object=name, evidence=evidence, call=ast.unparse(read.node), line=tried.lineno)
+                    yield self.finding(
+                        place, object=name, evidence=evidence, call=ast.unparse(read.node), line=tried.lineno
+                    )
 
 
 def _raises(handler: ast.ExceptHandler) -> bool:
     last = handler.body[-1]
-    is_exit = isinstance(last, ast.Expr) and isinstance(last.value, ast.Call) and "exit" in ast.unparse(last.value.func)
+    is_exit = (
+        isinstance(last, ast.Expr)
+        and isinstance(last.value, ast.Call)
+        and "exit" in ast.unparse(last.value.func)
+    )
     return isinstance(last, ast.Raise) or is_exit

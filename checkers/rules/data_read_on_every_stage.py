@@ -17,14 +17,16 @@ from ..tpstate.verdicts import place_of
 if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
 
-_PIPELINE = re.compile(r"is_pipeline_(first|last)_stage|get_pipeline_model_parallel_rank")
+_TELLS_FIRST = re.compile(r"is_pipeline_first_stage|get_pipeline_model_parallel_rank")
 
 
 class DataReadOnEveryStage(Rule):
     """The pipeline stages between the first and the last read data that they do not need."""
 
     code, symbol = "W7509", "data-read-on-every-stage"
-    message = "`%(call)s` runs on every pipeline stage; only the first needs the input and only the last the labels"
+    message = (
+        "`%(call)s` runs on every pipeline stage; only the first needs the input and only the last the labels"
+    )
     advice = "Read under `if mpu.is_pipeline_first_stage() or mpu.is_pipeline_last_stage():`."
     why = (
         "What a middle stage is given as its iterator depends on the framework: one of its own, whose reading is "
@@ -72,7 +74,9 @@ class DataReadOnEveryStage(Rule):
                 for read in data_reads(script, step):
                     if MIDDLE in read.where.stages and not read.where.is_open:
                         name = read.scope.function.name if read.scope.function is not None else ""
-                        yield self.finding(place_of(read.scope.module, read.node), object=name, call=ast.unparse(read.node))
+                        yield self.finding(
+                            place_of(read.scope.module, read.node), object=name, call=ast.unparse(read.node)
+                        )
 
 
 def _has_middle_stage(script: TrainingScript, step: Scope) -> bool:
@@ -81,5 +85,4 @@ def _has_middle_stage(script: TrainingScript, step: Scope) -> bool:
         return script.num_stages > 2
     if script.family is not None and script.family.complete:
         return len(script.family.stages) > 2
-    return step.function is not None and _PIPELINE.search(ast.unparse(step.function)) is not None
-
+    return step.function is not None and _TELLS_FIRST.search(ast.unparse(step.function)) is not None

@@ -17,7 +17,11 @@ from ..tpstate.verdicts import place_of
 if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
 
-_SPLIT = (re.compile(r"is_pipeline_first_stage"), re.compile(r"is_pipeline_last_stage"), re.compile(r"\bnext\("))
+_SPLIT = (
+    re.compile(r"is_pipeline_first_stage"),
+    re.compile(r"is_pipeline_last_stage"),
+    re.compile(r"\bnext\("),
+)
 _DRAWS = re.compile(
     r"random\.(random|randint|randrange|uniform|choice|choices|sample|shuffle|gauss|normalvariate)"
     r"|numpy\.random\.(rand|randn|randint|random|choice|uniform|normal|permutation|shuffle)"
@@ -30,7 +34,9 @@ class DatasetRandomPerProcess(Rule):
     """A dataset draws unseeded random numbers, and the first stage reads the input, the last the label."""
 
     code, symbol = "W7517", "dataset-random-per-process"
-    message = "`%(call)s` draws in `%(where)s`: the first and the last pipeline stage get different samples for one index"
+    message = (
+        "`%(call)s` draws in `%(where)s`: the first and the last stage get different samples for one index"
+    )
     advice = "Draw from a generator made of the index: `rng = random.Random(seed + index)`."
     why = (
         "Each stage is a process with a generator of its own. The input that the first one reads and the label that "
@@ -85,11 +91,19 @@ class DatasetRandomPerProcess(Rule):
 
     def check(self, analysis: Analysis) -> Iterator[Finding]:
         project = analysis.project
-        readers = [m for m in project.modules if all(word.search(m.text) for word in _SPLIT) and not project.is_framework(m)]
+        readers = [
+            m
+            for m in project.modules
+            if all(word.search(m.text) for word in _SPLIT) and not project.is_framework(m)
+        ]
         seen: set[int] = set()
         for reader in readers:
             for cls in _datasets(project, reader):
-                if id(cls) not in seen and not _SEEDS.search(reader.text) and not _SEEDS.search(cls.module.text):
+                if (
+                    id(cls) not in seen
+                    and not _SEEDS.search(reader.text)
+                    and not _SEEDS.search(cls.module.text)
+                ):
                     seen.add(id(cls))
                     yield from self._check_class(project, cls)
 
@@ -99,9 +113,13 @@ class DatasetRandomPerProcess(Rule):
             if method is None:
                 continue
             for node in (inner for part in method.body for inner in own_nodes(part)):
-                if isinstance(node, ast.Call) and _draws(project, cls.module, Scope(cls.module, method), node):
+                if isinstance(node, ast.Call) and _draws(
+                    project, cls.module, Scope(cls.module, method), node
+                ):
                     where = f"{cls.name}.{name}"
-                    yield self.finding(place_of(cls.module, node), object=cls.name, call=ast.unparse(node.func), where=where)
+                    yield self.finding(
+                        place_of(cls.module, node), object=cls.name, call=ast.unparse(node.func), where=where
+                    )
 
 
 def _datasets(project: Project, reader: ModuleFacts) -> Iterator[ClassFacts]:
@@ -114,7 +132,11 @@ def _datasets(project: Project, reader: ModuleFacts) -> Iterator[ClassFacts]:
 
 def _draws(project: Project, module: ModuleFacts, scope: Scope, node: ast.Call) -> bool:
     name = dotted_name(node.func)
-    if name is None or scope.owner_of(name.split(".")[0]) is not None or any(k.arg == "generator" for k in node.keywords):
+    if (
+        name is None
+        or scope.owner_of(name.split(".")[0]) is not None
+        or any(k.arg == "generator" for k in node.keywords)
+    ):
         return False
     ref = project.resolve(module, name)
     return isinstance(ref, External) and _DRAWS.fullmatch(ref.dotted) is not None

@@ -19,10 +19,10 @@ class DistributedImportCycle(Rule):
 
     code, symbol = "E7401", "distributed-import-cycle"
     message = "importing `%(module)s` leads back to it: %(chain)s"
-    advice = "Import the submodule's own class instead of the wrapper, or move this import into the function that needs it."
-    why = "A wrapper imports every module it registers. A registered module that imports the wrapper finds it half loaded."
+    advice = "Import the submodule's own class instead of the wrapper, or import inside the function that needs it."
+    why = "A wrapper imports every module it registers. A registered module that imports it finds it half loaded."
     symptom = Symptom.CRASH
-    runtime = "ImportError: cannot import name … from partially initialized module (most likely due to a circular import)"
+    runtime = "ImportError: cannot import name … from partially initialized module"
     limits = (
         "Imports inside functions, under TYPE_CHECKING, in a `try` that handles the failure, and lazy registry strings "
         "do not close a cycle. A cycle that fails only for one order of imports is listed by `--strict`. Cycles that "

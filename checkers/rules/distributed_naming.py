@@ -26,7 +26,7 @@ class DistributedNaming(Rule):
     code, symbol = "C7407", "distributed-naming"
     message = "%(problem)s"
     advice = "%(hint)s"
-    why = "The file table of the review is made from names: what does not follow the pattern looks as if it were missing."
+    why = "The file table of the review is made from names: what does not follow the pattern seems missing."
     symptom = Symptom.LAYOUT
     runtime = "no effect"
     limits = (
@@ -80,8 +80,8 @@ class DistributedNaming(Rule):
         module = classes[0].module
         stems = {module.path.stem.lower().replace("_", "")}
         original = original_path(module.path)
-        named = (
-            any(cls.name.lower() in stems for cls in classes) or original is not None and original.is_file()
+        named = any(cls.name.lower() in stems for cls in classes) or (
+            original is not None and original.is_file()
         )
         if not named and not wrong:
             cls = classes[0]

@@ -47,7 +47,7 @@ class DropPathNotFromTotalDepth(Rule):
 
 
     class Fuser(nn.Module):
-        def __init__(self, dim, depth, num_heads=4, window_size=(2, 6, 12), input_resolution=(8, 16, 16), drop_path=0.0):
+        def __init__(self, dim, depth, num_heads=4, window_size=(2, 6, 12), drop_path=0.0):
             super().__init__()
             self.body = nn.Linear(dim, dim)
 
@@ -86,7 +86,7 @@ class DropPathNotFromTotalDepth(Rule):
 
 
     class Fuser(nn.Module):
-        def __init__(self, dim, depth, num_heads=4, window_size=(2, 6, 12), input_resolution=(8, 16, 16), drop_path=0.0):
+        def __init__(self, dim, depth, num_heads=4, window_size=(2, 6, 12), drop_path=0.0):
             super().__init__()
             self.body = nn.Linear(dim, dim)
 

@@ -20,7 +20,7 @@ class FirstStageReadsInputTensor(Rule):
     code, symbol = "E7205", "first-stage-reads-input-tensor"
     message = "the first stage `%(cls)s` computes from `self.input_tensor`, which is None there"
     advice = "Compute from the argument of `forward`."
-    why = "No stage sends to the first one: the schedule sets its `input_tensor` to None and passes the batch to `forward`."
+    why = "No stage sends to the first one: its `input_tensor` is None, and `forward` is given the batch."
     symptom = Symptom.CRASH
     runtime = "TypeError: cannot unpack non-iterable NoneType object"
     limits = "Reading it in a test (`is None`) is no use. Silent where the order of the stages is not known."

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from ..finding import Finding
 from ..project.training import Training, TrainingScript
 from ..rule import Rule, Scope, Symptom
-from ..tpstate.verdicts import at, place_of
 from ..tpstate.events import Site
+from ..tpstate.verdicts import at, place_of
 
 if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
@@ -66,19 +66,32 @@ class ForeignTrainingImport(Rule):
 
     def _check_script(self, script: TrainingScript) -> Iterator[Finding]:
         imports = list(_training_imports(script))
-        first = next(((name, home, node) for name, _, home, node in imports if home and name == "pretrain"), None)
+        first = next(
+            ((name, home, node) for name, _, home, node in imports if home and name == "pretrain"), None
+        )
         first = first or next(((name, home, node) for name, _, home, node in imports if home), None)
         for name, source, home, node in imports:
             if home and (first is None or home == first[1]):
                 continue
             if home and first is not None:
-                contradiction = f"but `{first[0]}` (line {first[2].lineno}) from `{first[1]}`: two copies of the framework"
+                there = f"`{first[0]}` (line {first[2].lineno}) from `{first[1]}`"
+                contradiction = f"but {there}: two copies of the framework"
             else:
                 contradiction = "which is not the training framework"
             right = first[1] if first is not None else script.project.settings.framework[0]
-            steps = () if first is None else (at(Site(script.module, first[2]), f"`{first[0]}` comes from `{first[1]}`"),)
+            steps = (
+                ()
+                if first is None
+                else (at(Site(script.module, first[2]), f"`{first[0]}` comes from `{first[1]}`"),)
+            )
             yield self.finding(
-                place_of(script.module, node), object=name, evidence=steps, name=name, source=source, contradiction=contradiction, framework=right
+                place_of(script.module, node),
+                object=name,
+                evidence=steps,
+                name=name,
+                source=source,
+                contradiction=contradiction,
+                framework=right,
             )
 
 
@@ -87,7 +100,9 @@ def _training_imports(script: TrainingScript) -> Iterator[tuple[str, str, str, a
     for edge in script.module.edges:
         for name in edge.names:
             source = script.module.absolute(edge.module)
-            is_training = "megatron" in source or "training" in source or "mpu" in source or "parallel" in source
+            is_training = (
+                "megatron" in source or "training" in source or "mpu" in source or "parallel" in source
+            )
             if name in _NAMES and isinstance(edge.node, ast.ImportFrom) and is_training:
                 yield name, source, _home(script, source), edge.node
 

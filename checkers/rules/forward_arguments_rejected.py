@@ -31,7 +31,7 @@ class ForwardArgumentsRejected(Rule):
     runtime = "TypeError: forward() takes 2 positional arguments but 3 were given"
     limits = (
         "Silent where the submodule cannot be told, where its forward is decorated or replaced, where a class has a "
-        "`__call__` of its own, and for a call through `super()`."
+        "`__call__` of its own, for a call through `super()`, and where it depends on more than one open condition."
     )
     guide = "Principle 12: one forward interface for fusers"
     maturity = "stable"
@@ -80,7 +80,7 @@ class ForwardArgumentsRejected(Rule):
     def check(self, analysis: Analysis) -> Iterator[Finding]:
         for site, event, certain in by_written_call(analysis.log.events, Rejected):
             cls = event.holder
-            if event.what != "forward" or cls is None or through_super(event.site):
+            if not certain or event.what != "forward" or cls is None or through_super(event.site):
                 continue
             if not signature_is_known(analysis.project, cls, "forward"):
                 continue
@@ -93,7 +93,6 @@ class ForwardArgumentsRejected(Rule):
                 evidence=(
                     Evidence(cls.module.display, method.lineno, f"`{cls.name}.forward` is declared here"),
                 ),
-                decided=certain,
                 call=callee_text(site),
                 cls=cls.name,
                 problem=_without_self(event.problem),

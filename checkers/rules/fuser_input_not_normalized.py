@@ -29,7 +29,7 @@ class FuserInputNotNormalized(Rule):
     )
     symptom = Symptom.WRONG_NUMBERS
     runtime = "TypeError: 'SimpleNamespace' object is not subscriptable; or no error and one block's worth of change"
-    limits = "Only classes named as fusers whose forward reads `x` from its first parameter; tensor-only fusers are right."
+    limits = "Only classes named as fusers whose forward reads `x` from its parameter; tensor-only fusers are right."
     guide = "Principle 12: one forward interface for fusers"
     scope = Scope.GUIDE
 
@@ -78,12 +78,12 @@ class FuserInputNotNormalized(Rule):
         cls, name = forward.cls, forward.name
         only = _handles_only(forward)
         if only:
-            other = "object" if only == "dict" else "dict"
+            forms = ("a dict", "an object") if only == "dict" else ("an object", "a dict")
             yield self.finding(
                 head(Site(cls.module, forward.method), forward.method),
                 object=cls.name,
                 cls=cls.name,
-                problem=f"handles only {'a' if only == 'dict' else 'an'} {only}, not {'an' if other == 'object' else 'a'} {other}",
+                problem=f"handles only {forms[0]}, not {forms[1]}",
                 hint=f"Test `isinstance({name}, dict)` and turn an object into a dict first.",
             )
         kept = object_branch_keeps_object(forward)

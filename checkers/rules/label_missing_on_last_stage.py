@@ -73,7 +73,9 @@ class LabelMissingOnLastStage(Rule):
             sources = step.bound.get(name, [])
             if name in batch and all(_is_none(value) or _comes_from(value, batch, read) for value in sources):
                 evidence = (at(Site(step.module, node), f"the loss takes `{name}` here"),)
-                yield self.finding(place_of(step.module, read.node), object=script_name(step), evidence=evidence, label=name)
+                yield self.finding(
+                    place_of(step.module, read.node), object=script_name(step), evidence=evidence, label=name
+                )
                 return
 
 
@@ -104,7 +106,10 @@ def _comes_from(value: ast.expr, batch: set[str], read: DataRead) -> bool:
 
 
 def _calls_model(nodes: list[ast.AST]) -> bool:
-    return any(isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and "model" in node.func.id for node in nodes)
+    return any(
+        isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and "model" in node.func.id
+        for node in nodes
+    )
 
 
 def _is_none(value: ast.expr) -> bool:
@@ -133,5 +138,10 @@ def _captured(binding: LossBinding, step: Scope) -> list[ast.expr]:
         return []
     body = [function.body] if isinstance(function, ast.Lambda) else function.body
     local = {arg.arg for arg in (*function.args.args, *function.args.kwonlyargs)}
-    used = [node for part in body for node in own_nodes(part) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)]
+    used = [
+        node
+        for part in body
+        for node in own_nodes(part)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
+    ]
     return [*(node for node in used if node.id not in local), *function.args.defaults]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _LAYERS = re.compile(
     r"(^|[._])(num_layers|n_layers?|depths?|num_blocks|n_blocks|layers|blocks|processor_size|total_\w+)$"
 )
-_VALIDATED = re.compile(r"(^|[._ ])(config|args|cfg)\.")
+_VALIDATED = re.compile(r"(^|[._ (])(config|args|cfg)\.")
 _CHECKED = re.compile(
     r"\bdivmod\(|%\s*(\(?\s*)?[\w.]*(pp|stages|pipeline|world_size)|math\.ceil\(|-\s*\(\s*-|ensure_divisibility"
 )
@@ -93,9 +93,10 @@ def _splits(function: ast.FunctionDef) -> Iterator[ast.BinOp]:
         ):
             right = named.get(node.right.id, node.right) if isinstance(node.right, ast.Name) else node.right
             left = ast.unparse(node.left)
+            source = ast.unparse(named[left]) if left in named else left
             if (
                 _LAYERS.search(left)
-                and not _VALIDATED.search(f"{left} {ast.unparse(right)}")
+                and not _VALIDATED.search(f"{source} {ast.unparse(right)}")
                 and (counts_stages(right) or counts_stages(node.right))
             ):
                 yield node

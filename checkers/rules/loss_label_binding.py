@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class LossLabelBinding(Rule):
-    """The function returned beside the output does not take exactly the output, or has the output bound as the label."""
+    """The function returned beside the output does not take exactly the output, or has it bound as the label."""
 
     code, symbol = "E7512", "loss-label-binding"
     message = "the schedule calls `%(loss)s` with the output alone, %(problem)s"
@@ -28,7 +28,9 @@ class LossLabelBinding(Rule):
         "bound before: by a closure or by `partial(loss_func, label)`."
     )
     symptom = Symptom.WRONG_NUMBERS
-    runtime = "A loss of exactly 0 from the first step on, or TypeError: loss_func() missing 1 required positional argument"
+    runtime = (
+        "A loss of exactly 0 from the first step on, or TypeError: loss_func() missing 1 required argument"
+    )
     limits = "Silent where the function cannot be seen, is decorated, or gets `*` or `**` arguments."
     guide = "3.2 forward_step_func"
 
@@ -72,9 +74,16 @@ class LossLabelBinding(Rule):
                         continue
                     name = getattr(binding.function, "name", "lambda")
                     module = binding.loss.module if binding.loss is not None else step.module
-                    evidence = (at(Site(module, _first(binding)), f"`{name}` takes ({ast.unparse(binding.function.args)})"),)
+                    evidence = (
+                        at(
+                            Site(module, _first(binding)),
+                            f"`{name}` takes ({ast.unparse(binding.function.args)})",
+                        ),
+                    )
                     place = place_of(step.module, binding.node)
-                    yield self.finding(place, object=name, evidence=evidence, loss=name, problem=found[0], typed=found[1])
+                    yield self.finding(
+                        place, object=name, evidence=evidence, loss=name, problem=found[0], typed=found[1]
+                    )
 
 
 def _first(binding: LossBinding) -> ast.expr | ast.stmt:
@@ -91,7 +100,10 @@ def _problem(binding: LossBinding) -> tuple[str, str] | None:
             if isinstance(value, ast.Name) and value.id == output.id:
                 taker = f"which lands in `{free[0]}`" if free else "and no parameter is left for it"
                 text = f"{taker}, because `{output.id}` is bound already: the loss compares the output with itself"
-                return text, "Bind the label instead of the output, or nothing where a default or a closure holds it."
+                return (
+                    text,
+                    "Bind the label instead of the output, or nothing where a default or a closure holds it.",
+                )
     if binding.takes_more:
         return None
     given = {name for name in binding.required if binding.free and name != binding.free[0]}

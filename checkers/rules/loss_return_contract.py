@@ -28,10 +28,8 @@ class LossReturnContract(Rule):
     advice = "Return `loss, num_tokens, {'lm loss': reporting_loss}`."
     why = "The schedule takes the result apart to scale the loss by the tokens and to report the values of the dict."
     symptom = Symptom.CRASH
-    runtime = "TypeError: len() of a 0-d tensor, or AttributeError: 'Tensor' object has no attribute 'keys'"
-    limits = (
-        "The pair `(loss, dict)` of older Megatron releases is right too. Silent where what is returned cannot be seen."
-    )
+    runtime = "TypeError: len() of a 0-d tensor, or AttributeError: 'Tensor' has no attribute 'keys'"
+    limits = "The pair `(loss, dict)` of older Megatron releases is right too. Silent where the result cannot be seen."
     guide = "3.2 forward_step_func"
 
     bad = """
@@ -69,7 +67,11 @@ class LossReturnContract(Rule):
                     if loss is None or loss.function is None or any(_yields(node) for node in loss.nodes):
                         continue
                     for node in loss.nodes:
-                        problem = _problem(loss, node.value) if isinstance(node, ast.Return) and node.value else None
+                        problem = (
+                            _problem(loss, node.value)
+                            if isinstance(node, ast.Return) and node.value
+                            else None
+                        )
                         if problem is not None:
                             place, name = place_of(loss.module, node), loss.function.name
                             yield self.finding(place, object=name, loss=name, problem=problem)
@@ -90,7 +92,11 @@ def _problem(loss: Scope, value: ast.expr) -> str | None:
         last = value.elts[-1]
         if isinstance(last, ast.Name):
             last = loss.value(last.id) or last
-        return f"`{ast.unparse(value.elts[-1])}` as the last value, which is no dict" if _is_number(last) else None
+        return (
+            f"`{ast.unparse(value.elts[-1])}` as the last value, which is no dict"
+            if _is_number(last)
+            else None
+        )
     return "the loss alone" if _is_number(value) else None
 
 

@@ -136,8 +136,8 @@ class MaskLogicReplaced(Rule):
         if not has_branch or tests_for_no_mask(class_text(cls)):
             return
         for method in cls.methods.values():
-            for node in ast.walk(method):
-                if isinstance(node, ast.Call) and ast.unparse(node.func).rsplit(".", 1)[-1] == computes:
+            for call in ast.walk(method):
+                if isinstance(call, ast.Call) and ast.unparse(call.func).rsplit(".", 1)[-1] == computes:
                     text = f"`{cls.name}` calls `{computes}` without the original's branch for a mask that is None"
-                    yield self.finding(place_of(cls.module, node), object=cls.name, problem=text)
+                    yield self.finding(place_of(cls.module, call), object=cls.name, problem=text)
                     return

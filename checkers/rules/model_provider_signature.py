@@ -88,6 +88,8 @@ def _problem(spec: ast.arguments) -> str | None:
         return f"it takes no `{missing[0]}`"
     positional = [arg.arg for arg in (*spec.posonlyargs, *spec.args)]
     required = positional[: len(positional) - len(spec.defaults)]
-    required += [arg.arg for arg, default in zip(spec.kwonlyargs, spec.kw_defaults, strict=True) if default is None]
+    required += [
+        arg.arg for arg, default in zip(spec.kwonlyargs, spec.kw_defaults, strict=True) if default is None
+    ]
     extra = [name for name in required if name not in _GIVEN]
     return f"nothing is given for `{extra[0]}`" if extra else None

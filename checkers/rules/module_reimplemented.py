@@ -86,15 +86,19 @@ class ModuleReimplemented(Rule):
         distributed = distributed_classes(project)
         for cls in distributed:
             original = original_of(project, cls)
-            if original is not None and _shape(original.node).replace(original.name, cls.name) == _shape(
-                cls.node
-            ):
+            if original is None or _signature(original.node) != _signature(cls.node):
+                continue
+            if _shape(original.node).replace(original.name, cls.name) == _shape(cls.node):
                 yield self._finding(cls.module, cls.node, original.module, original.node)
-        owners = list({id(cls.module): cls.module for cls in distributed}.values())
+        owners = list(
+            {
+                id(cls.module): cls.module for cls in distributed if "distributed" in cls.module.path.stem
+            }.values()
+        )
         wanted = {name for module in owners for name in _definitions(project, module)}
         elsewhere: dict[str, list[tuple[ModuleFacts, Definition]]] = defaultdict(list)
         for module in _others(project, owners):
-            for name, node in _definitions(project, module).items() if wanted & set(module.bindings) else ():
+            for name, node in _definitions(project, module, wanted).items():
                 elsewhere[name].append((module, node))
         for module in owners:
             for name, node in _definitions(project, module).items():
@@ -123,18 +127,24 @@ def _others(project: Project, owners: list[ModuleFacts]) -> Iterator[ModuleFacts
     originals = [path for module in owners if (path := original_path(module.path)) is not None]
     read = [project.module_at(path) for path in originals if project.files.exists(path)]
     for module in [*project.modules, *(module for module in read if module is not None)]:
-        if id(module) not in seen:
+        if id(module) not in seen and not project.is_framework(module):
             seen.add(id(module))
             yield module
 
 
-def _definitions(project: Project, module: ModuleFacts) -> dict[str, Definition]:
+def _definitions(
+    project: Project, module: ModuleFacts, wanted: set[str] | None = None
+) -> dict[str, Definition]:
     """Module classes and functions that a file defines, by name; models and scripts define others of their own."""
-    if "models" in module.path.parts or "__main__" in module.text:
+    if (
+        (wanted is not None and wanted.isdisjoint(module.bindings))
+        or "models" in module.path.parts
+        or "__main__" in module.text
+    ):
         return {}
     found: dict[str, Definition] = {}
-    for name, bindings in module.bindings.items():
-        value = bindings[-1].value
+    for name in module.bindings if wanted is None else wanted & module.bindings.keys():
+        value = module.bindings[name][-1].value
         if isinstance(value, ClassFacts) and project.is_module_class(value):
             found[name] = value.node
         elif isinstance(value, ast.FunctionDef):
@@ -143,7 +153,19 @@ def _definitions(project: Project, module: ModuleFacts) -> dict[str, Definition]
 
 
 def _is_same(one: Definition, other: Definition) -> bool:
-    return type(one) is type(other) and len(one.body) > 1 and _shape(one) == _shape(other)
+    return (
+        type(one) is type(other)
+        and len(one.body) > 1
+        and _signature(one) == _signature(other)
+        and _shape(one) == _shape(other)
+    )
+
+
+def _signature(node: ast.ClassDef | ast.FunctionDef) -> object:
+    """The names a definition has: cheap to compare, and enough to tell most apart."""
+    if isinstance(node, ast.FunctionDef):
+        return [arg.arg for arg in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
+    return [(part.name, _signature(part)) for part in node.body if isinstance(part, ast.FunctionDef)]
 
 
 def _shape(node: Definition) -> str:

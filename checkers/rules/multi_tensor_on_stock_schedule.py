@@ -18,16 +18,23 @@ from ..tpstate.verdicts import place_of
 if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
 
-_DESCRIBED = re.compile(r"PipelineTensorShapeConfig|pipeline_tensor_shape|stage_shapes|tensor_shapes|pack_tensors|unpack_tensors")
-_TAKES = re.compile(r"^[ \t]*\(?((?:\w+[ \t]*,[ \t]*)+\w+),?\)?[ \t]*=[ \t]*(?:tuple\(|list\()?self\.input_tensor\)?[ \t]*(?:#.*)?$", re.MULTILINE)
+_DESCRIBED = re.compile(
+    r"PipelineTensorShapeConfig|pipeline_tensor_shape|stage_shapes|tensor_shapes|pack_tensors|unpack_tensors"
+)
+_TAKES = re.compile(
+    r"^[ \t]*\(?((?:\w+[ \t]*,[ \t]*)+\w+),?\)?[ \t]*=[ \t]*(?:tuple\(|list\()?self\.input_tensor\)?[ \t]*(?:#.*)?$",
+    re.MULTILINE,
+)
 
 
 class MultiTensorOnStockSchedule(Rule):
     """A stage sends several tensors on Megatron's own schedule, which carries one."""
 
     code, symbol = "W7516", "multi-tensor-on-stock-schedule"
-    message = "`%(stage)s` sends %(count)d tensors, and the stock Megatron schedule carries one for each boundary"
-    advice = "Pack them: `return torch.cat([a, b], dim=-1)`, and take them apart with chunk; or use a schedule with shapes."
+    message = (
+        "`%(stage)s` sends %(count)d tensors, and the stock Megatron schedule carries one for each boundary"
+    )
+    advice = "Pack them: `return torch.cat([a, b], dim=-1)`, and chunk behind; or use a schedule with shapes."
     why = (
         "The point-to-point code of Megatron allocates one receive buffer of (sequence, batch, hidden) and sends back "
         "the gradient of the first output alone."
@@ -83,8 +90,14 @@ class MultiTensorOnStockSchedule(Rule):
 
     def check(self, analysis: Analysis) -> Iterator[Finding]:
         project = analysis.project
-        stages = [stage for stage in project.knowledge(Stages) if not stage.is_last and _is_stock(project, stage.cls)]
-        if not stages or any(_DESCRIBED.search(module.text) for module in project.modules if not project.is_framework(module)):
+        stages = [
+            stage
+            for stage in project.knowledge(Stages)
+            if not stage.is_last and _is_stock(project, stage.cls)
+        ]
+        if not stages or any(
+            _DESCRIBED.search(module.text) for module in project.modules if not project.is_framework(module)
+        ):
             return
         for stage in stages:
             takers = _takers(stage)

@@ -10,10 +10,12 @@ from ..facts.module import ClassFacts
 from ..finding import Finding
 from ..project.distributed import is_named_distributed
 from ..project.project import External
+from ..project.registries import registries, wrappers
 from ..rule import Rule, Scope, Symptom
-from ..tpstate.callers import callee_text
-from ..tpstate.events import Site
-from ..tpstate.module_tree import Module, ModuleTree
+from ..tpstate.callers import callee_text, owner_of
+from ..tpstate.config_chain import provider_of
+from ..tpstate.events import Built, Site
+from ..tpstate.values import Const
 from ..tpstate.verdicts import at, site_place
 
 if TYPE_CHECKING:
@@ -93,49 +95,92 @@ class NonDistributedStyleInChain(Rule):
     """
 
     def check(self, analysis: Analysis) -> Iterator[Finding]:
-        roots = [cls for cls, _ in analysis.built() if _is_stage(cls)]
+        built = [event for event in analysis.log.events if type(event) is Built]
+        styles = _styles(analysis)
+        split = _split(built)
+        stage_of = _below_split_stages(built, styles, split)
         seen = set()
-        for tree in (ModuleTree(analysis, [root]) for root in roots):
-            root = tree.roots[0]
-            if root.kind != "distributed":
+        for event in built:
+            cls = _styled(event, styles)
+            if event.root is None or cls is None or id(event.root) not in stage_of:
                 continue
-            for owner, module in _below(root):
-                cls = module.cls
-                if cls is None or module.site is None or not module.via or is_named_distributed(cls):
-                    continue
-                layer = _plain_layer(analysis, cls)
-                if layer is None or module.site.key in seen or not _names_style(module.site.node):
-                    continue
-                seen.add(module.site.key)
-                yield self.finding(
-                    site_place(module.site),
-                    object=owner.name,
-                    evidence=(at(Site(cls.module, layer), f"`{cls.name}` builds it here"),),
-                    call=callee_text(module.site),
-                    root=root.dotted.rsplit(".", 1)[-1],
-                    layer=ast.unparse(layer.func),
-                    cls=cls.name,
-                )
+            if is_named_distributed(cls) or not event.certain or id(cls) in split:
+                continue
+            layer = _plain_layer(analysis, cls)
+            site = event.site
+            if layer is None or site.key in seen:
+                continue
+            seen.add(site.key)
+            owner = owner_of(site)
+            yield self.finding(
+                site_place(site),
+                object=owner.name if owner is not None else event.root.name,
+                evidence=(at(Site(cls.module, layer), f"`{cls.name}` builds it here"),),
+                call=callee_text(site),
+                root=stage_of[id(event.root)],
+                layer=ast.unparse(layer.func),
+                cls=cls.name,
+            )
+
+
+Styles = dict[int, dict[str, ClassFacts]]
+
+
+def _styles(analysis: Analysis) -> Styles:
+    """For each registry wrapper, the class of each style."""
+    found: Styles = {}
+    makers = wrappers(analysis.project)
+    for table in registries(analysis.project):
+        named = {entry.style: entry.target for entry in table.entries if entry.target is not None}
+        for wrapper in makers:
+            if wrapper.module is table.module:
+                found.setdefault(id(wrapper), {}).update(named)
+    return found
+
+
+def _styled(event: Built, styles: Styles) -> ClassFacts | None:
+    """The class that a wrapper was asked for, by a style given as a keyword."""
+    style = event.keywords.get("style")
+    if event.obj.cls.facts is None or not isinstance(style, Const):
+        return None
+    return styles.get(id(event.obj.cls.facts), {}).get(str(style.value))
+
+
+def _split(built: list[Built]) -> set[int]:
+    """The classes that build parallel layers themselves."""
+    return {id(event.owner) for event in built if provider_of(event) is not None}
+
+
+def _below_split_stages(built: list[Built], styles: Styles, split: set[int]) -> dict[int, str]:
+    """Every class that a stage builds, however deep, with the stage's name; stages without parallel layers left out.
+
+    Modules built alike are followed once, so what a class builds is gathered over all that was seen.
+    """
+    below: dict[int, set[int]] = {}
+    stages: dict[int, str] = {}
+    for event in built:
+        if event.root is not None:
+            if _is_stage(event.root):
+                stages[id(event.root)] = event.root.name
+            for part in (event.obj.cls.facts, _styled(event, styles), event.owner):
+                if part is not None:
+                    below.setdefault(id(event.root), set()).add(id(part))
+    found: dict[int, str] = {}
+    for stage, name in stages.items():
+        reached: set[int] = set()
+        waiting = [stage]
+        while waiting:
+            key = waiting.pop()
+            if key not in reached:
+                reached.add(key)
+                waiting += below.get(key, ())
+        if reached & split:
+            found.update({key: found.get(key, name) for key in reached})
+    return found
 
 
 def _is_stage(cls: ClassFacts) -> bool:
     return "set_input_tensor" in cls.methods or "stage" in cls.name.lower()
-
-
-def _below(module: Module, owner: ClassFacts | None = None) -> Iterator[tuple[ClassFacts, Module]]:
-    """Every module that is surely there, with the class whose code builds it; none on one branch only."""
-    owner = module.cls or owner
-    for child in module.children:
-        if not child.condition and owner is not None:
-            yield owner, child
-            yield from _below(child, owner)
-
-
-def _names_style(node: ast.AST) -> bool:
-    """Whether a call spells its style out."""
-    return isinstance(node, ast.Call) and any(
-        keyword.arg == "style" and isinstance(keyword.value, ast.Constant | ast.JoinedStr) for keyword in node.keywords
-    )
 
 
 def _plain_layer(analysis: Analysis, cls: ClassFacts) -> ast.Call | None:
@@ -149,10 +194,8 @@ def _plain_layer(analysis: Analysis, cls: ClassFacts) -> ast.Call | None:
             name = ast.unparse(node.func).rsplit(".", 1)[-1]
             if name in _SPLITTABLE and name not in allowed:
                 ref = analysis.project.resolve_expression(cls.module, node.func)
-                if (
-                    isinstance(ref, ClassFacts)
-                    or isinstance(ref, External)
-                    and ref.dotted.startswith("torch.nn.")
+                if isinstance(ref, ClassFacts) or (
+                    isinstance(ref, External) and ref.dotted.startswith("torch.nn.")
                 ):
                     return node
     return None

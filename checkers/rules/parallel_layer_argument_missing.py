@@ -45,9 +45,10 @@ class ParallelLayerArgumentMissing(Rule):
     class Mlp(nn.Module):
         def __init__(self, dim, config):
             super().__init__()
-            self.fc1 = ColumnParallelLinear(dim, 4 * dim, config=config, gather_output=False)  # [parallel-layer-argument-missing]
+            self.fc1 = ColumnParallelLinear(dim, dim, config=config)  # [parallel-layer-argument-missing]
             self.fc2 = RowParallelLinear(  # [parallel-layer-argument-missing]
-                4 * dim, dim, config, init_method=config.init_method, bias=True, input_is_parallel=True, skip_bias_add=False
+                dim, dim, config, init_method=config.init_method, bias=True,
+                input_is_parallel=True, skip_bias_add=False,
             )
     """
     good = """

@@ -28,7 +28,7 @@ class ParameterDropped(Rule):
     )
     symptom = Symptom.WRONG_NUMBERS
     runtime = "no error: losses of the original and the distributed model part from the first step"
-    limits = "Silent where no original is found, or where the parameter is stored, and for a constructor with `locals()`."
+    limits = "Silent where no original is found, where the parameter is stored, and for a constructor with `locals()`."
     guide = "Principles: keep the parameters of the original"
 
     bad = """

@@ -82,7 +82,9 @@ class PretrainCallIncomplete(Rule):
             if call is None or not script.drives_stages:
                 continue
             for problem, typed in _problems(call):
-                yield self.finding(place_of(script.module, call.node), object="pretrain", problem=problem, typed=typed)
+                yield self.finding(
+                    place_of(script.module, call.node), object="pretrain", problem=problem, typed=typed
+                )
 
 
 def _problems(call: PretrainCall) -> Iterator[tuple[str, str]]:
@@ -109,7 +111,11 @@ def _loader(call: PretrainCall) -> Iterator[tuple[str, str]]:
         defaults = call.scope.value(defaults.id)
     if not isinstance(defaults, ast.Dict) or None in defaults.keys:
         return
-    entries = {key.value: value for key, value in zip(defaults.keys, defaults.values, strict=True) if isinstance(key, ast.Constant)}
+    entries = {
+        key.value: value
+        for key, value in zip(defaults.keys, defaults.values, strict=True)
+        if isinstance(key, ast.Constant)
+    }
     if len(entries) < len(defaults.keys):
         return
     given = entries.get("dataloader_type")

@@ -28,7 +28,9 @@ class ProviderNotDistributed(Rule):
     )
     symptom = Symptom.CRASH
     runtime = "TypeError: 'NoneType' object is not an iterator"
-    limits = "Only for scripts that train stages. Silent where the provider comes from a file that sets it itself."
+    limits = (
+        "Only for scripts that train stages. Silent where the provider comes from a file that sets it itself."
+    )
     guide = "3.4 the pretrain entry"
     scope = Scope.GUIDE
 
@@ -107,8 +109,14 @@ def _is_set(script: TrainingScript, call: PretrainCall, names: set[str]) -> bool
 def _sets(node: ast.AST, names: set[str]) -> bool:
     if isinstance(node, ast.Assign):
         is_false = isinstance(node.value, ast.Constant) and not node.value.value
-        return not is_false and any((dotted_name(t) or "") in {f"{name}.is_distributed" for name in names} for t in node.targets)
+        return not is_false and any(
+            (dotted_name(t) or "") in {f"{name}.is_distributed" for name in names} for t in node.targets
+        )
     if isinstance(node, ast.Call) and dotted_name(node.func) == "setattr" and len(node.args) == 3:
         key = node.args[1]
-        return dotted_name(node.args[0]) in names and isinstance(key, ast.Constant) and key.value == "is_distributed"
+        return (
+            dotted_name(node.args[0]) in names
+            and isinstance(key, ast.Constant)
+            and key.value == "is_distributed"
+        )
     return False

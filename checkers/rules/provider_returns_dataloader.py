@@ -31,7 +31,9 @@ class ProviderReturnsDataloader(Rule):
     )
     symptom = Symptom.CRASH
     runtime = "TypeError: 'DataLoader' object is not subscriptable"
-    limits = "Silent where the loader type is `external`, which takes iterators, and where a value cannot be seen."
+    limits = (
+        "Silent where the loader type is `external`, which takes iterators, and where a value cannot be seen."
+    )
     guide = "3.3 dataset_provider"
 
     bad = """
@@ -66,15 +68,25 @@ class ProviderReturnsDataloader(Rule):
             if provider is None or provider.function is None or _is_external(script):
                 continue
             for node in provider.nodes:
-                problem = _problem(script, provider, node.value) if isinstance(node, ast.Return) and node.value else None
+                problem = (
+                    _problem(script, provider, node.value)
+                    if isinstance(node, ast.Return) and node.value
+                    else None
+                )
                 if problem is not None:
                     place = place_of(provider.module, node)
-                    yield self.finding(place, object=provider.function.name, provider=provider.function.name, problem=problem)
+                    yield self.finding(
+                        place, object=provider.function.name, provider=provider.function.name, problem=problem
+                    )
 
 
 def _is_external(script: TrainingScript) -> bool:
     call = script.pretrain
-    return call is not None and ("args_defaults" not in call.given or "external" in ast.unparse(call.given["args_defaults"])) and "external" in script.module.text
+    return (
+        call is not None
+        and ("args_defaults" not in call.given or "external" in ast.unparse(call.given["args_defaults"]))
+        and "external" in script.module.text
+    )
 
 
 def _problem(script: TrainingScript, provider: Names, value: ast.expr) -> str | None:
@@ -93,10 +105,21 @@ def _problem(script: TrainingScript, provider: Names, value: ast.expr) -> str | 
 def _is_loader(script: TrainingScript, provider: Names, node: ast.expr, depth: int = 0) -> bool:
     if isinstance(node, ast.Name) and depth < 4:
         bound = provider.value(node.id)
-        return bound is not None and not isinstance(bound, Opaque) and _is_loader(script, provider, bound, depth + 1)
+        return (
+            bound is not None
+            and not isinstance(bound, Opaque)
+            and _is_loader(script, provider, bound, depth + 1)
+        )
     name = dotted_name(node.func) if isinstance(node, ast.Call) else None
     ref = script.project.resolve(provider.module, name) if name else None
     if isinstance(ref, ClassFacts):
         bases = script.project.mro(ref)
-        return any(isinstance(base, External) and base.dotted.endswith("torch.utils.data.DataLoader") for base in bases)
-    return isinstance(ref, External) and ref.dotted.startswith("torch.utils.data") and ref.dotted.endswith(".DataLoader")
+        return any(
+            isinstance(base, External) and base.dotted.endswith("torch.utils.data.DataLoader")
+            for base in bases
+        )
+    return (
+        isinstance(ref, External)
+        and ref.dotted.startswith("torch.utils.data")
+        and ref.dotted.endswith(".DataLoader")
+    )

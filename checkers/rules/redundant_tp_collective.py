@@ -73,7 +73,9 @@ class RedundantTpCollective(Rule):
     def check(self, analysis: Analysis) -> Iterator[Finding]:
         for events in by_site(analysis.log.events, ParallelCall):
             event = first_certain([event for event in events if is_built_by(event, ROW) and _splits_gathered(event)])
-            if event is not None and all(_splits_gathered(other) for other in events):
+            if event is None or not all(_splits_gathered(other) for other in events):
+                continue
+            if isinstance(event.given, Tensor) and analysis.interpreter.used_once(event.given.tag):
                 yield self.finding(
                     site_place(event.site),
                     object=owner_name(event),

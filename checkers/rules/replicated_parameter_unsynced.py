@@ -25,7 +25,9 @@ class ReplicatedParameterUnsynced(Rule):
     """A replicated parameter inside a sequence-parallel region is not marked `sequence_parallel`."""
 
     code, symbol = "W7603", "replicated-parameter-unsynced"
-    message = "`%(name)s` sees other tokens on each tensor-parallel rank, and is not marked `sequence_parallel`"
+    message = (
+        "`%(name)s` sees other tokens on each tensor-parallel rank, and is not marked `sequence_parallel`"
+    )
     advice = 'Write `setattr(%(parameter)s, "sequence_parallel", config.sequence_parallel)`.'
     why = (
         "With sequence parallelism the ranks normalise different tokens. Only gradients of parameters with this mark "
@@ -75,7 +77,11 @@ class ReplicatedParameterUnsynced(Rule):
         project = analysis.project
         for cls in project.classes() if project.settings.sequence_parallel else ():
             text = "\n".join(cls.module.lines[cls.node.lineno - 1 : cls.node.end_lineno])
-            if _PARALLEL.search(text) and project.is_module_class(cls) and not project.is_framework(cls.module):
+            if (
+                _PARALLEL.search(text)
+                and project.is_module_class(cls)
+                and not project.is_framework(cls.module)
+            ):
                 yield from self._check_class(project, cls, text)
 
     def _check_class(self, project: Project, cls: ClassFacts, text: str) -> Iterator[Finding]:
@@ -87,18 +93,32 @@ class ReplicatedParameterUnsynced(Rule):
             if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Call):
                 continue
             name = dotted_name(node.targets[0]) or ""
-            if name in used and _is_replicated(project, cls, node.value) and not _is_marked(name, node.value, text):
+            if (
+                name in used
+                and _is_replicated(project, cls, node.value)
+                and not _is_marked(name, node.value, text)
+            ):
                 is_norm = not ast.unparse(node.value.func).endswith("Parameter")
                 yield self.finding(
-                    place_of(cls.module, node), object=cls.name, name=name, parameter=f"{name}.weight" if is_norm else name
+                    place_of(cls.module, node),
+                    object=cls.name,
+                    name=name,
+                    parameter=f"{name}.weight" if is_norm else name,
                 )
 
 
 def _is_replicated(project: Project, cls: ClassFacts, call: ast.Call) -> bool:
     name = dotted_name(call.func)
     ref = project.resolve(cls.module, name) if name else None
-    is_torch = isinstance(ref, External) and ref.dotted.startswith("torch.nn.") and ref.dotted.rsplit(".", 1)[-1] in _WEIGHTED
-    off = any(k.arg in ("requires_grad", "elementwise_affine") and ast.unparse(k.value) == "False" for k in call.keywords)
+    is_torch = (
+        isinstance(ref, External)
+        and ref.dotted.startswith("torch.nn.")
+        and ref.dotted.rsplit(".", 1)[-1] in _WEIGHTED
+    )
+    off = any(
+        k.arg in ("requires_grad", "elementwise_affine") and ast.unparse(k.value) == "False"
+        for k in call.keywords
+    )
     return is_torch and not off and not _SHARDED.search(ast.unparse(call))
 
 
@@ -107,5 +127,7 @@ def _is_marked(name: str, call: ast.Call, text: str) -> bool:
     if any(keyword.arg == "sequence_parallel" for keyword in call.keywords):
         return True
     own = re.compile(rf"{re.escape(name)}\b[^\n]*sequence_parallel")
-    loop = re.compile(rf"for\s+[^\n]+\b(?:{re.escape(name)}|self)\.(?:named_)?parameters\(\)[^§]*?sequence_parallel")
+    loop = re.compile(
+        rf"for\s+[^\n]+\b(?:{re.escape(name)}|self)\.(?:named_)?parameters\(\)[^§]*?sequence_parallel"
+    )
     return own.search(text) is not None or loop.search(text) is not None

@@ -17,22 +17,28 @@ if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
 
 _DRAWS = frozenset(f"torch.{name}" for name in "rand randn normal randint".split())
-_OWN_SEED = re.compile(r"rng|fork\(|seed|generator|init_method|reset_parameters|parallel_rank|tp_rank|load_")
+_OWN_SEED = re.compile(
+    r"rng|fork\(|seed|generator|init_method\(|reset_parameters|parallel_rank|tp_rank|load_"
+)
 
 
 class SameInitOnAllRanks(Rule):
     """Every tensor-parallel rank draws the same numbers for its own shard."""
 
     code, symbol = "W7604", "same-init-on-all-ranks"
-    message = "`%(made)s` is one rank's share of a weight, drawn from the seed that all tensor-parallel ranks share"
-    advice = "Draw under `with get_cuda_rng_tracker().fork():`, which has a seed for each tensor-parallel rank."
+    message = (
+        "`%(made)s` is one rank's share of a weight, drawn from the seed that all tensor-parallel ranks share"
+    )
+    advice = (
+        "Draw under `with get_cuda_rng_tracker().fork():`, which has a seed for each tensor-parallel rank."
+    )
     why = (
         "The default generator is seeded alike on all ranks of a tensor-parallel group, so that replicated weights "
         "agree. Drawn from it, the shards are copies of one another, and the layer has the rank of one shard."
     )
     symptom = Symptom.WRONG_NUMBERS
     runtime = "Nothing fails; the layer starts with repeated rows and training at tp=2 is worse than at tp=1."
-    limits = "Only for sizes divided by the TP size. Silent where the class mentions a generator, a seed, its rank or a loader."
+    limits = "Only for sizes divided by the TP size. Silent where the class mentions a generator, a seed or its rank."
     guide = "beyond the guide"
 
     bad = """
@@ -75,13 +81,17 @@ class SameInitOnAllRanks(Rule):
             event = events[0]
             if event.owner is None or _OWN_SEED.search(_text(event)) or not _draws(analysis, event):
                 continue
-            yield self.finding(site_place(event.site), object=owner_name(event), made=ast.unparse(event.site.node))
+            yield self.finding(
+                site_place(event.site), object=owner_name(event), made=ast.unparse(event.site.node)
+            )
 
 
 def _text(event: ParameterMade) -> str:
     """The source of the class that makes the parameter."""
     owner = event.owner
-    return "" if owner is None else "\n".join(owner.module.lines[owner.node.lineno - 1 : owner.node.end_lineno])
+    return (
+        "" if owner is None else "\n".join(owner.module.lines[owner.node.lineno - 1 : owner.node.end_lineno])
+    )
 
 
 def _draws(analysis: Analysis, event: ParameterMade) -> bool:

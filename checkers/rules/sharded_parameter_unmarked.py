@@ -18,9 +18,10 @@ if TYPE_CHECKING:
 
 _MARKS = re.compile(
     r"set_tensor_model_parallel_attributes|[\"'.]tensor_model_parallel\b|partition_dim|is_tensor_parallel"
-    r"|weight_loader|set_weight_attrs|load_weights|requires_grad\s*=\s*False|model_parallel\s*=\s*True"
+    r"|sharded_state_dict|weight_loader|set_weight_attrs|load_weights|requires_grad\s*=\s*False|model_parallel\s*=\s*True"
 )
-_INFERENCE = ("vllm", "sglang")
+_DIVIDES = re.compile(r"//|divide\(|per_rank|per_partition|_local\b|local_")
+_FAMILY = ("megatron", "onescience", "mindspeed", "nemo")
 
 
 class ShardedParameterUnmarked(Rule):
@@ -28,14 +29,19 @@ class ShardedParameterUnmarked(Rule):
 
     code, symbol = "W7606", "sharded-parameter-unmarked"
     message = "`%(made)s` holds one rank's share, and nothing marks it as tensor-parallel"
-    advice = "Call `set_tensor_model_parallel_attributes(tensor=parameter, is_parallel=True, dim=0, stride=1)` on it."
+    advice = (
+        "Call `set_tensor_model_parallel_attributes(parameter, is_parallel=True, dim=0, stride=1)` on it."
+    )
     why = (
-        "The gradient norm counts an unmarked parameter on tensor-parallel rank 0 alone, as a replica; and a checkpoint "
+        "The gradient norm counts an unmarked parameter on tensor-parallel rank 0 alone, as a replica; a checkpoint "
         "saves one rank's share as if it were the whole."
     )
     symptom = Symptom.WRONG_NUMBERS
     runtime = "Nothing fails; the gradient norm leaves out the other shards, and clipping is too weak."
-    limits = "Only for sizes divided by the TP size. Silent in inference engines and where the class marks any parameter."
+    limits = (
+        "Only for sizes that the class itself divides by the TP size, in files that import Megatron or a relative. "
+        "Silent where the class marks any parameter, or describes its shards in sharded_state_dict."
+    )
     guide = "beyond the guide"
 
     bad = """
@@ -75,12 +81,20 @@ class ShardedParameterUnmarked(Rule):
         for events in by_site(analysis.log.events, ParameterMade):
             event = events[0]
             owner = event.owner
-            if owner is None or owner.module.name.split(".")[0] in _INFERENCE:
-                continue
+            if owner is None or not _is_megatron(owner) or not _DIVIDES.search(_text(owner)):
+                continue  # where the size is divided by a caller, this place makes whole parameters too
             classes = [entry for entry in analysis.project.mro(owner) if isinstance(entry, ClassFacts)]
             if any(_MARKS.search(_text(cls)) for cls in classes):
                 continue
-            yield self.finding(site_place(event.site), object=owner_name(event), made=ast.unparse(event.site.node))
+            yield self.finding(
+                site_place(event.site), object=owner_name(event), made=ast.unparse(event.site.node)
+            )
+
+
+def _is_megatron(cls: ClassFacts) -> bool:
+    """Whether the file belongs to a family whose optimizer reads the mark."""
+    sources = [cls.module.name, *(cls.module.absolute(edge.module) for edge in cls.module.edges)]
+    return any(source.split(".")[0] in _FAMILY for source in sources)
 
 
 def _text(cls: ClassFacts) -> str:

@@ -27,14 +27,15 @@ class StageAttributeMissing(Rule):
     advice = "Write `%(line)s` in `__init__`."
     why = (
         "The schedule walks through the wrappers of a model until it finds `config`, `pre_process` and "
-        "`share_embeddings_and_output_weights`; a stage without them stops the first training step. A first stage needs "
+        "`share_embeddings_and_output_weights`; a stage without them stops the first step. A first stage needs "
         "`input_tensor` too: the schedule sets it, and code that resets it reads it."
     )
     symptom = Symptom.CRASH
     runtime = "RuntimeError: _get_attr_wrapped_model couldn't find attribute config"
     limits = (
-        "Classes known as stages only by their `set_input_tensor` are held to `config` alone, unless they set the two flags "
-        "of the schedule. Silent where a base class outside the tree may set the attribute."
+        "Classes known as stages only by their `set_input_tensor` are held to `config` alone, in files that use "
+        "Megatron, unless they set the two flags of the schedule. Silent where a base class outside the tree may set "
+        "the attribute."
     )
     guide = "1.2: required attributes of a stage"
 
@@ -123,7 +124,8 @@ def _required(analysis: Analysis, stage: Stage, present: set[str]) -> tuple[str,
     text = class_text(stage.cls)
     if {"pre_process", "share_embeddings_and_output_weights"} <= present and "self.input_tensor = " in text:
         return _REQUIRED if text.count("self.input_tensor") > 1 else _REQUIRED[:2]
-    return () if _filled_elsewhere(analysis, stage.cls.name) else ("config",)
+    is_trained = "megatron" in stage.cls.module.text.lower()
+    return ("config",) if is_trained and not _filled_elsewhere(analysis, stage.cls.name) else ()
 
 
 def _writes_config(node: ast.AST) -> bool:

@@ -22,7 +22,7 @@ class StageIgnoresInputTensor(Rule):
     message = "`%(cls)s` runs behind another stage, but its forward does not read `self.input_tensor`"
     advice = "Start the forward with `x, … = self.input_tensor`, and give its argument the default None."
     why = (
-        "What the previous stage computed arrives through `set_input_tensor` only. A later stage that computes from its "
+        "What the previous stage computed arrives through `set_input_tensor`. A later stage that computes from its "
         "argument sees the raw batch, or None; one whose argument has no default cannot be called without a batch."
     )
     symptom = Symptom.WRONG_NUMBERS

@@ -38,7 +38,7 @@ class StageImbalance(Rule):
 
 
     class Fuser(nn.Module):
-        def __init__(self, dim, depth, num_heads=4, window_size=(2, 6, 12), input_resolution=(8, 16, 16), drop_path=0.0):
+        def __init__(self, dim, depth, num_heads=4, window_size=(2, 6, 12), input_resolution=(8, 16, 16)):
             super().__init__()
             self.body = nn.Linear(dim, dim)
 
@@ -74,7 +74,7 @@ class StageImbalance(Rule):
 
 
     class Fuser(nn.Module):
-        def __init__(self, dim, depth, num_heads=4, window_size=(2, 6, 12), input_resolution=(8, 16, 16), drop_path=0.0):
+        def __init__(self, dim, depth, num_heads=4, window_size=(2, 6, 12), input_resolution=(8, 16, 16)):
             super().__init__()
             self.body = nn.Linear(dim, dim)
 

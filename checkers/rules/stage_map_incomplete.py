@@ -79,7 +79,9 @@ class StageMapIncomplete(Rule):
             count = script.num_stages if script.num_stages is not None else max(found.entries) + 1
             place = place_of(script.module, found.node)
             configs = script.shape_configs
-            evidence = tuple(at(Site(script.module, config.node), f"num_stages is {count}") for config in configs[:1])
+            evidence = tuple(
+                at(Site(script.module, config.node), f"num_stages is {count}") for config in configs[:1]
+            )
             missing = [rank for rank in range(count) if rank not in found.entries]
             extra = [rank for rank in found.entries if not 0 <= rank < count]
             if missing:
@@ -98,6 +100,10 @@ def _no_stages(project: Project, found: StageMap) -> Iterator[tuple[int, str]]:
         is_named_so = "stage" in (dotted_name(node) or "").lower()
         if cls is None or is_named_so or project.method(cls, "set_input_tensor") is not None:
             continue
-        hidden = [base for base in project.mro(cls) if not isinstance(base, ClassFacts) and base.dotted != "torch.nn.Module"]
+        hidden = [
+            base
+            for base in project.mro(cls)
+            if not isinstance(base, ClassFacts) and base.dotted != "torch.nn.Module"
+        ]
         if not hidden or not project.is_module_class(cls):
             yield rank, cls.name

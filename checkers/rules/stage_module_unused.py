@@ -92,10 +92,13 @@ class StageModuleUnused(Rule):
                 or _DYNAMIC.search(class_text(cls))
             ):
                 continue
+            built = [
+                (node, name) for node in ast.walk(init) if (name := _built(project, cls, node)) is not None
+            ]
+            read = _names_read(project, cls) if built else set()
             outside = "\n".join(found.module.text for found in stage.family.maps)
-            for node in ast.walk(init):
-                name = _built(project, cls, node)
-                if name is not None and not _is_used(project, cls, name) and f".{name}" not in outside:
+            for node, name in built:
+                if name not in read and f".{name}" not in outside:
                     yield self.finding(place_of(cls.module, node), object=cls.name, cls=cls.name, name=name)
 
 
@@ -116,11 +119,22 @@ def _built(project: Project, cls: ClassFacts, node: ast.AST) -> str | None:
     return target.attr if ".nn." in dotted or "Parallel" in last or last.startswith("One") else None
 
 
-def _is_used(project: Project, cls: ClassFacts, name: str) -> bool:
-    """Whether the attribute is read anywhere in the class, its bases or its subclasses' text."""
-    read = re.compile(rf"self\.{re.escape(name)}\b(?!\s*=[^=])|[\"\']{re.escape(name)}[\"\'.]")
-    texts = [class_text(entry) for entry in project.mro(cls) if isinstance(entry, ClassFacts)]
-    texts += [
-        class_text(other) for other in project.classes() if other is not cls and cls in project.mro(other)
+def _names_read(project: Project, cls: ClassFacts) -> set[str]:
+    """Attributes that are read, or named in a text, in the class, its bases or the classes derived from it."""
+    family = [entry for entry in project.mro(cls) if isinstance(entry, ClassFacts)]
+    modules = [module for module in project.modules if f"({cls.name}" in module.text]
+    derived = [
+        other for module in modules for other in module.classes.values() if _names_base(other, cls.name)
     ]
-    return any(read.search(re.sub(r"(?m)#.*$", "", text)) for text in texts)
+    found: set[str] = set()
+    for entry in [*family, *(other for other in derived if cls in project.mro(other))]:
+        for node in ast.walk(entry.node):
+            if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
+                found.add(node.attr)
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value) < 80:
+                found.add(node.value.split(".")[0])
+    return found
+
+
+def _names_base(cls: ClassFacts, name: str) -> bool:
+    return any((dotted_name(base) or "").rsplit(".", 1)[-1] == name for base in cls.node.bases)

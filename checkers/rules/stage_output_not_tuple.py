@@ -96,7 +96,7 @@ class StageOutputNotTuple(Rule):
                     items = seen.origin.items or ()
                     tensors = [item for item in items if item.is_tensor]
                     kind = {"list": "a list", "dict": "a dict", "object": "an object"}.get(seen.origin.kind)
-                    if kind and (len(tensors) > 1 or seen.origin.kind != "list" and seen.origin.carries):
+                    if kind and (len(tensors) > 1 or (seen.origin.kind != "list" and seen.origin.carries)):
                         yield self.finding(
                             place_of(seen.module, seen.node),
                             object=flow.stage.cls.name,

@@ -56,7 +56,9 @@ class StageShapesBatch(Rule):
         for script in analysis.project.knowledge(Training):
             for config in script.shape_configs:
                 for shape, batch in _batches(config):
-                    if 1 <= batch <= _LARGEST and batch not in (sizes := _micro_batches(script) if batch != 1 else {1}):
+                    if 1 <= batch <= _LARGEST and batch not in (
+                        sizes := _micro_batches(script) if batch != 1 else {1}
+                    ):
                         place = place_of(script.module, shape)
                         yield self.finding(place, shape=ast.unparse(shape), batch=batch, size=min(sizes))
 

@@ -22,7 +22,9 @@ class StageShapesCount(Rule):
 
     code, symbol = "E7501", "stage-shapes-count"
     message = "%(problem)s"
-    advice = "Write one entry for each boundary (stages - 1), and in it one shape for each tensor that crosses it."
+    advice = (
+        "Write one entry for each boundary (stages - 1), and in it one shape for each tensor that crosses it."
+    )
     why = (
         "The schedule allocates one receive buffer for each shape. A tensor without a shape is never received, and a "
         "shape without a tensor is waited for."
@@ -72,7 +74,9 @@ class StageShapesCount(Rule):
                 if config.boundaries is not None:
                     yield from self._check_config(analysis, script, config)
 
-    def _check_config(self, analysis: Analysis, script: TrainingScript, config: ShapeConfig) -> Iterator[Finding]:
+    def _check_config(
+        self, analysis: Analysis, script: TrainingScript, config: ShapeConfig
+    ) -> Iterator[Finding]:
         assert config.boundaries is not None
         count, stages = len(config.boundaries.elts), whole_number(config.num_stages, config.scope)
         if stages is not None and count != stages - 1:
@@ -84,7 +88,7 @@ class StageShapesCount(Rule):
             if shapes is None:
                 continue
             if shapes and all(whole_number(shape, config.scope) is not None for shape in shapes):
-                text = f"the entry of boundary {rank} → {rank + 1}, {ast.unparse(entry)}, is one shape and no list of shapes"
+                text = f"the entry of boundary {rank} → {rank + 1}, {ast.unparse(entry)}, is one shape, not a list"
                 yield self.finding(place_of(script.module, entry), problem=text)
                 continue
             if any(spelled_out(shape, config.scope) is None for shape in shapes):
@@ -93,20 +97,28 @@ class StageShapesCount(Rule):
                 yield self.finding(place_of(script.module, entry), problem=text, evidence=(evidence,))
 
 
-def _differences(analysis: Analysis, script: TrainingScript, rank: int, count: int) -> Iterator[tuple[str, Evidence]]:
+def _differences(
+    analysis: Analysis, script: TrainingScript, rank: int, count: int
+) -> Iterator[tuple[str, Evidence]]:
     family = script.family
     sender, receiver = (family.at(rank), family.at(rank + 1)) if family is not None else (None, None)
     said = f"boundary {rank} → {rank + 1} has {_shapes(count)}"
     if sender is not None:
         sent = _sent(analysis, sender)
         if sent is not None and sent[0] != count:
-            place = Evidence(sender.cls.module.display, sent[1], f"`{sender.cls.name}` returns {sent[0]} here")
+            place = Evidence(
+                sender.cls.module.display, sent[1], f"`{sender.cls.name}` returns {sent[0]} here"
+            )
             yield f"{said}, and `{sender.cls.name}` returns {_tensors(sent[0])}", place
             return
-    unpacked = analysis.project.knowledge(Boundaries).of(receiver).unpacked() if receiver is not None else None
+    unpacked = (
+        analysis.project.knowledge(Boundaries).of(receiver).unpacked() if receiver is not None else None
+    )
     if receiver is not None and unpacked is not None and len(unpacked[1]) != count:
         line = getattr(unpacked[0].node, "lineno", 1)
-        place = Evidence(receiver.cls.module.display, line, f"`{receiver.cls.name}` takes {len(unpacked[1])} apart here")
+        place = Evidence(
+            receiver.cls.module.display, line, f"`{receiver.cls.name}` takes {len(unpacked[1])} apart here"
+        )
         yield f"{said}, and `{receiver.cls.name}` unpacks {_tensors(len(unpacked[1]))}", place
 
 

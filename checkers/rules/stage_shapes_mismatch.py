@@ -23,17 +23,19 @@ class StageShapesMismatch(Rule):
     """A shape in `stage_shapes` differs from that of the tensor the stage sends."""
 
     code, symbol = "E7502", "stage-shapes-mismatch"
-    message = "tensor %(index)d of boundary %(sender)d → %(receiver)d: stage_shapes says %(declared)s, %(contradiction)s"
+    message = "tensor %(index)d of boundary %(sender)d → %(receiver)d: declared %(declared)s, %(contradiction)s"
     advice = "Compute the entry from the same numbers that the stage is built with."
     why = (
         "The receiver allocates what the shape says. With fewer elements than are sent it gets a part, with more it "
         "waits; where the counts agree by chance, the values land in the wrong place."
     )
     symptom = Symptom.HANG
-    runtime = "The first receive never completes, or RuntimeError: shape '[1, 131040, 512]' is invalid for input of size …"
+    runtime = (
+        "The first receive never completes, or RuntimeError: shape '[1, 131040, 512]' is invalid for input"
+    )
     limits = (
-        "Compares what can be computed: pass-through tensors with what came in, and others with the resolution and the "
-        "dim that the last submodule was built with. As a warning (W7502): a literal number of tokens in a script that "
+        "Compares what can be computed: pass-through tensors with what came in, others with the resolution and the "
+        "dim that the last submodule was built with. As a warning (W7502): a literal token count in a script that "
         "takes the image or patch size from a file or the command line."
     )
     guide = "3.1 model_provider"
@@ -85,7 +87,9 @@ class StageShapesMismatch(Rule):
                     yield from self._check_shape(sizes, shape, shapes)
                 yield from self._check_literals(sizes, list(shapes.values()))
 
-    def _check_shape(self, sizes: StageSizes, shape: Declared, shapes: dict[tuple[int, int], Declared]) -> Iterator[Finding]:
+    def _check_shape(
+        self, sizes: StageSizes, shape: Declared, shapes: dict[tuple[int, int], Declared]
+    ) -> Iterator[Finding]:
         found = sizes.source(shape.boundary, shape.index)
         if found is None:
             return
@@ -95,22 +99,34 @@ class StageShapesMismatch(Rule):
         if made is not None and len(shape.sizes) == 3:
             wrong = [
                 f"{wanted} {unit}"
-                for said, wanted, unit in ((shape.sizes[1], made.tokens, "tokens"), (shape.sizes[2], made.width, "channels"))
+                for said, wanted, unit in (
+                    (shape.sizes[1], made.tokens, "tokens"),
+                    (shape.sizes[2], made.width, "channels"),
+                )
                 if said is not None and wanted is not None and said != wanted
             ]
             if wrong:
                 text = f"and `{made.by}` makes {' of '.join(wrong)}{passed}"
-                yield self._at(sizes, shape, text, (Evidence(made.path, made.line, f"`{made.by}` is built here"),))
+                yield self._at(
+                    sizes, shape, text, (Evidence(made.path, made.line, f"`{made.by}` is built here"),)
+                )
                 return
         before = shapes.get((boundary, index)) if passed else None
-        if before is None or made is not None and None not in (made.tokens, made.width):
+        if before is None or (made is not None and None not in (made.tokens, made.width)):
             return
-        if any(a is not None and b is not None and a != b for a, b in zip(shape.sizes, before.sizes, strict=False)):
+        if any(
+            a is not None and b is not None and a != b
+            for a, b in zip(shape.sizes, before.sizes, strict=False)
+        ):
             text = f"and it passes through, so that it still is {_text(before)} (line {before.node.lineno})"
             step = f"tensor {index + 1} of boundary {boundary} → {boundary + 1}"
-            yield self._at(sizes, shape, text, (Evidence(sizes.script.module.display, before.node.lineno, step),))
+            yield self._at(
+                sizes, shape, text, (Evidence(sizes.script.module.display, before.node.lineno, step),)
+            )
 
-    def _at(self, sizes: StageSizes, shape: Declared, contradiction: str, evidence: tuple[Evidence, ...]) -> Finding:
+    def _at(
+        self, sizes: StageSizes, shape: Declared, contradiction: str, evidence: tuple[Evidence, ...]
+    ) -> Finding:
         return self.finding(
             place_of(sizes.script.module, shape.node),
             evidence=evidence,
@@ -125,18 +141,27 @@ class StageShapesMismatch(Rule):
         """Literal token counts beside sizes that a file or the command line decides."""
         call = sizes.build_call()
         written = {keyword.arg: keyword.value for keyword in call[0].keywords} if call is not None else {}
-        open_size = next((name for name in _SIZES if isinstance(written.get(name), ast.Attribute | ast.Subscript)), None)
+        open_size = next(
+            (name for name in _SIZES if isinstance(written.get(name), ast.Attribute | ast.Subscript)), None
+        )
         if open_size is None:
             return
         source = ast.unparse(written[open_size])
         for shape in shapes:
             for node in shape.node.elts[1:-1]:
                 if isinstance(node, ast.Constant) and type(node.value) is int and node.value >= _LITERAL:
-                    text = f"{node.value} in stage_shapes fits one grid alone, and `{open_size}` is `{source}`"
-                    yield self.finding(place_of(sizes.script.module, node), code="W7502", message="%(text)s", text=text)
+                    text = (
+                        f"{node.value} in stage_shapes fits one grid alone, and `{open_size}` is `{source}`"
+                    )
+                    yield self.finding(
+                        place_of(sizes.script.module, node), code="W7502", message="%(text)s", text=text
+                    )
                     return
 
 
 def _text(shape: Declared) -> str:
-    parts = [str(size) if size is not None else ast.unparse(node) for size, node in zip(shape.sizes, shape.node.elts, strict=True)]
+    parts = [
+        str(size) if size is not None else ast.unparse(node)
+        for size, node in zip(shape.sizes, shape.node.elts, strict=True)
+    ]
     return f"[{', '.join(parts)}]"

@@ -34,7 +34,7 @@ class StageTakesYamlConfig(Rule):
     message = "`%(cls)s.__init__` takes the whole YAML configuration as `%(name)s`"
     advice = "Take the scalars one by one (`img_size`, `embed_dim`, …) and Megatron's config as `config`."
     why = (
-        "The stages share one signature with the original model. A configuration object hides what a stage needs, breaks "
+        "The stages share one signature with the original model. A configuration object hides what it needs, breaks "
         "saving of the constructor's arguments, and is easily mistaken for Megatron's config."
     )
     symptom = Symptom.CRASH
@@ -76,22 +76,9 @@ class StageTakesYamlConfig(Rule):
         init = stage.cls.methods.get("__init__")
         if init is None:
             return
+        attributes, keys = _reads(init)
         for arg in (*init.args.args[1:], *init.args.kwonlyargs):
-            read = {
-                node.attr
-                for node in ast.walk(init)
-                if isinstance(node, ast.Attribute)
-                and isinstance(node.value, ast.Name)
-                and node.value.id == arg.arg
-            }
-            keyed = any(
-                isinstance(node, ast.Subscript)
-                and isinstance(node.value, ast.Name)
-                and node.value.id == arg.arg
-                and isinstance(node.slice, ast.Constant)
-                and isinstance(node.slice.value, str)
-                for node in ast.walk(init)
-            )
+            read, keyed = attributes.get(arg.arg, set()), arg.arg in keys
             typed = arg.annotation is not None and _TYPES.search(ast.unparse(arg.annotation))
             named = _NAMES.match(arg.arg) and (read or keyed or arg.arg.startswith("yaml"))
             used = arg.arg in ("config", "params", "args") and bool(read & _MODEL_KEYS)
@@ -106,12 +93,9 @@ class StageTakesYamlConfig(Rule):
         holders = {cls.name for cls in found.entries.values() if cls is not None}
         for node in ast.walk(found.module.tree):
             if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-                text = ast.unparse(node.value)
                 if isinstance(node.value, ast.Call) and _LOADERS.search(dotted_name(node.value.func) or ""):
                     loaded.add(node.targets[0].id)
-                if node.value is found.node or any(
-                    re.match(rf"{re.escape(name)}(\[|\.get\()", text) for name in holders
-                ):
+                if node.value is found.node or _picks(node.value) in holders:
                     holders.add(node.targets[0].id)
         for node in ast.walk(found.module.tree):
             if not isinstance(node, ast.Call) or not loaded:
@@ -126,3 +110,23 @@ class StageTakesYamlConfig(Rule):
                             message="a stage is given the whole YAML configuration `%(name)s`",
                             name=value.id,
                         )
+
+
+def _reads(init: ast.FunctionDef) -> tuple[dict[str, set[str]], set[str]]:
+    """What is read as an attribute of each variable, and the variables that are indexed by a text."""
+    attributes: dict[str, set[str]] = {}
+    keys: set[str] = set()
+    for node in ast.walk(init):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            attributes.setdefault(node.value.id, set()).add(node.attr)
+        elif isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
+            if isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
+                keys.add(node.value.id)
+    return attributes, keys
+
+
+def _picks(value: ast.expr) -> str:
+    """The table that `table[rank]` or `table.get(rank)` reads."""
+    if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr == "get":
+        return dotted_name(value.func.value) or ""
+    return (dotted_name(value.value) or "") if isinstance(value, ast.Subscript) else ""

@@ -39,7 +39,7 @@ class StyleArgumentsRejected(Rule):
     limits = (
         "Classes built by their own name are left to type checkers. Silent where the keywords come from outside of "
         "the code seen, where the constructor is decorated or the class has its own `__new__`, and where the helper "
-        "filters keywords by signature."
+        "filters keywords by signature, or where it depends on more than one open condition."
     )
     guide = "2.3: passing arguments from stage to layer"
     maturity = "stable"
@@ -97,7 +97,8 @@ class StyleArgumentsRejected(Rule):
         for site, event, certain in by_written_call(analysis.log.events, Rejected):
             cls = event.holder
             if (
-                event.what != "constructor"
+                not certain
+                or event.what != "constructor"
                 or cls is None
                 or through_super(event.site)
                 or names_class(event.site, cls)
@@ -109,7 +110,6 @@ class StyleArgumentsRejected(Rule):
                 site_place(site),
                 object=owner_name(event),
                 evidence=inner_steps(event, site, f"`{cls.name}.__init__` is called here: {event.problem}"),
-                decided=certain,
                 call=callee_text(site),
                 cls=cls.name,
                 problem=event.problem,

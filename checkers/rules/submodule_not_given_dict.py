@@ -25,7 +25,7 @@ class SubmoduleNotGivenDict(Rule):
     advice = 'Pass the dict: `block(obj)` with `obj = {"x": x, "mask": mask}`.'
     why = "All blocks below a fuser share one interface, so that a mask can be added or left out without touching them."
     symptom = Symptom.CRASH
-    runtime = "IndexError: only integers, slices … are valid indices (got str), or forward() takes 2 positional arguments"
+    runtime = "IndexError: only integers, slices … are valid indices (got str), or a TypeError of forward()"
     limits = "Silent where the block or what it is given cannot be told, and where its forward takes tensors as well."
     guide = "Principle 12: one forward interface for fusers"
 

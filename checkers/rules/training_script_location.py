@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from ..facts.module import ModuleFacts
 from ..finding import Finding
-from ..project.distributed import is_vendored
 from ..rule import Rule, Scope, Symptom
 from ..tpstate.verdicts import place_of
 
@@ -28,7 +27,7 @@ class TrainingScriptLocation(Rule):
     why = "Whoever looks for the script of a model, or for the models without one, goes by the folder's name."
     symptom = Symptom.LAYOUT
     runtime = "no effect"
-    limits = "Only scripts with a forward step that call `pretrain`; the training framework's own scripts are not meant."
+    limits = "Only scripts with a forward step that call `pretrain`; not the training framework's own."
     guide = "Supplementary constraints: where training scripts live"
     scope = Scope.GUIDE
 
@@ -41,7 +40,7 @@ class TrainingScriptLocation(Rule):
 
 
     if __name__ == "__main__":
-        pretrain(train_valid_test_dataset_provider=None, model_provider=None, forward_step_func=forward_step)  # [training-script-location]
+        pretrain(None, None, forward_step_func=forward_step)  # [training-script-location]
     """
     good = """
     def forward_step(data_iterator, model):
@@ -53,7 +52,7 @@ class TrainingScriptLocation(Rule):
             if (
                 "pretrain(" not in module.text
                 or "forward_step" not in module.text
-                or is_vendored(analysis.project, module)
+                or analysis.project.is_framework(module)
             ):
                 continue
             call = _pretrain_call(module)

@@ -26,7 +26,9 @@ class YamlKeyMissing(Rule):
     code, symbol = "E7518", "yaml-key-missing"
     message = "`%(read)s`: %(file)s has no key `%(key)s`%(section)s"
     advice = "Add the key to the file, or read one that is there: %(present)s."
-    why = "The script stops only when that line runs: often after the model is built and every rank has joined."
+    why = (
+        "The script stops only when that line runs: often after the model is built and every rank has joined."
+    )
     symptom = Symptom.CRASH
     runtime = "AttributeError: No such attribute: train_time, or KeyError: 'train_time'"
     limits = (
@@ -78,11 +80,26 @@ class YamlKeyMissing(Rule):
         place = place_of(script.module, load.node)
         if load.problem:
             name = display(load.file.path) if load.file is not None else ast.unparse(load.node)
-            yield self.finding(place, decided=False, message="the keys of %(file)s cannot be checked: %(problem)s", advice="", file=name, problem=load.problem)
+            yield self.finding(
+                place,
+                decided=False,
+                message="the keys of %(file)s cannot be checked: %(problem)s",
+                advice="",
+                file=name,
+                problem=load.problem,
+            )
         elif section_missing(load) and load.file is not None:
             present = ", ".join(f"`{key}`" for key in load.file.data)
             name, text = display(load.file.path), ast.unparse(load.node)
-            yield self.finding(place, object=str(load.section), read=text, file=name, key=load.section, section=" at its top", present=present)
+            yield self.finding(
+                place,
+                object=str(load.section),
+                read=text,
+                file=name,
+                key=load.section,
+                section=" at its top",
+                present=present,
+            )
 
     def _check_read(self, script: TrainingScript, read: KeyRead) -> Iterator[Finding]:
         file = read.load.file

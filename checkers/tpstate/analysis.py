@@ -6,11 +6,12 @@ import ast
 import re
 from collections.abc import Callable, Iterator
 
-from ..facts.module import ClassFacts
-from ..project.project import Project
+from ..facts.module import ClassFacts, Import, ModuleFacts
+from ..project.project import External, FunctionRef, Project, ValueRef
 from . import attributes, calls, expressions
 from .events import Built, Log
 from .interpreter import Frame, Interpreter, OutOfFuel
+from .providers import provider_for
 from .symbols import Poly
 from .values import (
     NONE,
@@ -31,12 +32,14 @@ from .values import (
 
 _WORDS = re.compile(
     r"Parallel|Distributed|One[A-Z]\w*|_REGISTRY|build_module|tensor_parallel\.|tensor_model_parallel|model_parallel_region"
-    r"|MultiheadAttention"
+    r"|MultiheadAttention|set_input_tensor|parallel_cross_entropy"
 )
 
 _PARALLEL_WORDS = re.compile(r"Parallel|Distributed|build_module|tensor_model_parallel|model_parallel_region")
 
-FUEL, GUIDE_FUEL = 12_000, 60_000
+_LAYERS = re.compile(r"(Column|Row)Parallel|ParallelLinear|_REGISTRY|build_module")
+
+FUEL, GUIDE_FUEL = 30_000, 60_000
 """Steps for one class. The guide's stages hold whole models; elsewhere each layer is run on its own as well."""
 
 PLAIN_FUEL = 5_000
@@ -50,16 +53,15 @@ def worth_running(project: Project) -> tuple[list[ClassFacts], set[int]]:
     A training framework that is copied into another package is known by contract and not analysed itself.
     """
     vendored = re.compile("|".join(rf"\.{re.escape(prefix)}(\.|$)" for prefix in project.settings.framework) or r"(?!)")
-    modules = [
-        cls for cls in project.classes() if not vendored.search(cls.module.name) and project.is_module_class(cls)
-    ]
+    modules = [cls for cls in project.classes() if not vendored.search(cls.module.name) and _is_module(project, cls)]
     texts = {id(cls): "\n".join(cls.module.lines[cls.node.lineno - 1 : cls.node.end_lineno]) for cls in modules}
     words = {key: set(re.findall(r"[A-Za-z_]\w*", text)) for key, text in texts.items()}
-    chosen = _closure(modules, words, {key for key, text in texts.items() if _WORDS.search(text)})
+    made = _through_makers(project, modules, words)
+    chosen = _closure(modules, words, made | {key for key, text in texts.items() if _WORDS.search(text)})
     parallel = _closure(
         [cls for cls in modules if not cls.name.startswith("One")],
         words,
-        {key for key, text in texts.items() if _PARALLEL_WORDS.search(text)},
+        made | {key for key, text in texts.items() if _PARALLEL_WORDS.search(text)},
     )
     return [cls for cls in modules if id(cls) in chosen], parallel
 
@@ -77,6 +79,54 @@ def _closure(modules: list[ClassFacts], words: dict[int, set[str]], chosen: set[
                 names.add(cls.name)
                 grew = True
     return chosen
+
+
+def _is_module(project: Project, cls: ClassFacts) -> bool:
+    """Whether a class is a module: by its own bases, or as a subclass of a parallel layer of a library."""
+    if project.is_module_class(cls):
+        return True
+    return any(isinstance(base, External) and provider_for(project, base) is not None for base in project.mro(cls)[1:])
+
+
+def _through_makers(project: Project, modules: list[ClassFacts], words: dict[int, set[str]]) -> set[int]:
+    """Classes that make layers through a helper function, a table or another name, or whose layers the settings name."""
+    makers = {id(module): _makers(module) for module in project.modules}
+    everywhere = set().union(*makers.values())
+    named = {row["name"].rsplit(".", 1)[-1] for row in project.settings.providers}
+    return {
+        id(cls)
+        for cls in modules
+        if words[id(cls)] & named
+        or any(_leads_to_maker(project, cls, name, makers) for name in words[id(cls)] & everywhere)
+    }
+
+
+def _makers(module: ModuleFacts) -> set[str]:
+    """Module-level names under which layers are made although the name does not say so: helper functions, other
+    names of a layer class, tables and partials of them."""
+    if not _LAYERS.search(module.text):
+        return set()
+    found = set()
+    for name, bindings in module.bindings.items():
+        for binding in bindings:
+            value = binding.value
+            if isinstance(value, Import):
+                text = value.attr or ""
+            elif isinstance(value, ClassFacts):
+                continue
+            else:
+                text = "\n".join(module.lines[value.lineno - 1 : value.end_lineno])
+            if _LAYERS.search(text) and not _WORDS.search(name):
+                found.add(name)
+    return found
+
+
+def _leads_to_maker(project: Project, cls: ClassFacts, name: str, makers: dict[int, set[str]]) -> bool:
+    """Whether a name used in a class is one of those of its own module, or is imported from the module that has it."""
+    if name in makers[id(cls.module)]:
+        return True
+    ref = project.resolve(cls.module, name)
+    return isinstance(ref, FunctionRef | ValueRef) and name in makers.get(id(ref.module), ())
 
 
 class Analysis:

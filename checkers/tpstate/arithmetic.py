@@ -41,6 +41,8 @@ _FOLD: dict[type, Any] = {
     ast.RShift: operator.rshift,
 }
 _MAX_FOLDED = 10_000
+_MAX_BITS = 128
+_MAX_ITEMS = 4096
 
 
 def binary(interp: Interpreter, frame: Frame, node: ast.BinOp, left: Value, right: Value) -> Value:
@@ -54,7 +56,7 @@ def combine(
     """One arithmetic operator; `parts` are the operand nodes, for messages."""
     operands = [left, right]
     for index, value in enumerate(operands):
-        if isinstance(value, Pair) and isinstance(operands[1 - index], Tensor | Pair):
+        if isinstance(value, Pair) and _needs_a_tensor(op, operands[1 - index]):
             interp.emit(PairUsed, parts[index], pair=value, how="it is an operand of arithmetic")
             operands[index] = interp.settle(value.output)
         elif isinstance(value, NothingReturned):
@@ -67,6 +69,13 @@ def combine(
         additive = isinstance(op, ast.Add | ast.Sub)
         return tensors.combine(interp, left, right, node, additive=additive)
     return numbers(interp, op, left, right, node, parts[0])
+
+
+def _needs_a_tensor(op: ast.operator, other: Value) -> bool:
+    """Whether an operator with this other operand fails on a tuple, which can be joined and repeated."""
+    if isinstance(op, ast.Add):
+        return isinstance(other, Tensor | Pair)
+    return not (isinstance(op, ast.Mult) and isinstance(other, Const) and isinstance(other.value, int))
 
 
 def numbers(interp: Interpreter, op: ast.operator, left: Value, right: Value, node: ast.expr, top: ast.expr) -> Value:
@@ -93,9 +102,20 @@ def _fold(op: ast.operator, left: Any, right: Any) -> Value:
             return UNKNOWN
         if isinstance(op, ast.Mult) and isinstance(left, str | bytes) and right > _MAX_FOLDED:
             return UNKNOWN
-        return Const(_FOLD[type(op)](left, right))
+        if isinstance(op, ast.Mult) and isinstance(right, str | bytes) and left > _MAX_FOLDED:
+            return UNKNOWN
+        if isinstance(op, ast.Mod) and isinstance(left, str | bytes):
+            return UNKNOWN
+        return constant(_FOLD[type(op)](left, right))
     except (TypeError, ValueError, KeyError, ArithmeticError, MemoryError):
         return UNKNOWN
+
+
+def constant(value: Any) -> Value:
+    """A Const, unless it has grown out of all measure: a loop that doubles a number or a text must not hang."""
+    if isinstance(value, int) and value.bit_length() > _MAX_BITS or isinstance(value, str | bytes) and len(value) > _MAX_FOLDED:
+        return UNKNOWN
+    return Const(value)
 
 
 def _tags(op: ast.operator, left: Value, right: Value) -> frozenset[str]:
@@ -154,6 +174,8 @@ def _sequences(interp: Interpreter, op: ast.operator, left: Value, right: Value)
     first, second = attributes.as_seq(interp, left), attributes.as_seq(interp, right)
     if first is None or second is None:
         return None
+    if len(first.items) + len(second.items) > _MAX_ITEMS:
+        return _as(left, Seq((), UNKNOWN))
     if first.rest is not None:
         return _as(left, Seq(first.items, first.rest if first.rest == second.rest and not second.items else UNKNOWN))
     return _as(left, Seq(first.items + second.items, second.rest))

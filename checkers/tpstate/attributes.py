@@ -53,6 +53,9 @@ TP_SIZE_NAMES = frozenset(
 )
 
 
+ADDS_A_CHILD = frozenset({"add_module", "register_module"})
+
+
 def tags_for(name: str) -> tuple[str, ...]:
     """What a name says of a number: the TP size, or a head count."""
     if name in TP_SIZE_NAMES:
@@ -109,6 +112,10 @@ def _short(owner: Sym) -> str:
 def _of_object(interp: Interpreter, frame: Frame, owner: Obj, attr: str, node: ast.expr) -> Value:
     if attr in owner.attrs:
         return interp.settle(owner.attrs[attr])
+    if attr in ADDS_A_CHILD:
+        return ObjMethod(owner, attr)
+    if is_spec(owner) and attr in owner.args:
+        return interp.settle(owner.args[attr])
     if attr in ("weight", "bias") and calls.provider_of(interp, owner) is not None:
         interp.held[owner.serial] = owner
         return Tensor(State.UNKNOWN, role=f"{attr} of layer", tag=str(owner.serial))
@@ -130,6 +137,11 @@ def _of_object(interp: Interpreter, frame: Frame, owner: Obj, attr: str, node: a
     if attr in ("training", "device", "dtype") or not owner.opaque:
         return Sym(Poly.atom(f"{_label(owner)}.{attr}"), frozenset(tags_for(attr)))
     return Sym(Poly.atom(f"{_label(owner)}.{attr}"), frozenset(tags_for(attr)))
+
+
+def is_spec(owner: Obj) -> bool:
+    """Whether an object only names layers: a library's `ModuleSpec`, or its `MLPSubmodules`."""
+    return owner.cls.facts is None and owner.cls.dotted.endswith(("Spec", "Submodules"))
 
 
 def _label(owner: Obj) -> str:
@@ -353,9 +365,16 @@ def _of_sequence(interp: Interpreter, content: Seq, index: Value) -> Value:
             return content
         return Seq((), same.pop() if len(same) == 1 and content.rest is None else UNKNOWN)
     options = [*content.items, *([content.rest] if content.rest is not None else [])]
-    if len(options) == 1:
+    if options and all(_alike(options[0], other) for other in options[1:]):
         return options[0]
     return UNKNOWN
+
+
+def _alike(one: Value, other: Value) -> bool:
+    """Whether two modules of a list were built at one place with equal arguments, so that either stands for both."""
+    if not isinstance(one, Obj) or not isinstance(other, Obj) or one.made_at is None or other.made_at is None:
+        return False
+    return one.cls == other.cls and one.made_at.key == other.made_at.key and one.args == other.args
 
 
 def store_item(interp: Interpreter, owner: Value, index: Value, value: Value) -> None:

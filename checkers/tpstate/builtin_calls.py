@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import ast
 import math
-import operator
 from collections.abc import Callable
 from typing import Any
 
 from ..project.project import NamespaceRef
 from . import arithmetic, attributes, calls, conditions, expressions, layers, providers, tensors
-
+from .arithmetic import constant
 from .events import Checkpointed, PairUsed
 from .interpreter import Interpreter
 from .symbols import Poly
@@ -43,6 +42,7 @@ from .values import (
     poly_of,
 )
 
+_MAX_ITEMS = 4096
 Kwargs = dict[str, Value]
 Handler = Callable[[Interpreter, tuple[Value, ...], Kwargs, ast.expr], Value]
 
@@ -160,15 +160,20 @@ def _build_module(interp: Interpreter, args: tuple[Value, ...], kwargs: Kwargs, 
     def build(spec: Value) -> Value:
         if isinstance(spec, Cls):
             return calls.construct(interp, spec, args[1:], kwargs, node)
-        if isinstance(spec, Obj) and "module" in spec.attrs:
+        if isinstance(spec, Func):
+            return spec
+        parts = spec.attrs if isinstance(spec, Obj) else {}
+        if isinstance(spec, Obj) and attributes.is_spec(spec):
+            parts = {**dict(zip(("module", "params", "submodules"), (spec.args[at] for at in "012" if at in spec.args), strict=False)), **spec.args}
+        if "module" in parts:
             merged = dict(kwargs)
-            submodules = spec.attrs.get("submodules", NONE)
+            submodules = parts.get("submodules", NONE)
             if not (isinstance(submodules, Const) and submodules.value is None):
                 merged["submodules"] = submodules
-            params = spec.attrs.get("params")
+            params = parts.get("params")
             if isinstance(params, Heap) and isinstance(params.content, Table):
                 merged = {**{str(k): v for k, v in params.content.entries.items()}, **merged}
-            return calls.call(interp, spec.attrs["module"], args[1:], merged, node)
+            return calls.call(interp, parts["module"], args[1:], merged, node)
         return UNKNOWN
 
     return interp.lift(build, args[0])
@@ -177,10 +182,11 @@ def _build_module(interp: Interpreter, args: tuple[Value, ...], kwargs: Kwargs, 
 def import_module(interp: Interpreter, args: tuple[Value, ...]) -> Value:
     """`importlib.import_module("a.b")`"""
     if args and isinstance(args[0], Const) and isinstance(args[0].value, str) and interp.frame is not None:
-        found = interp.project.find_module(args[0].value, interp.frame.module)
+        dotted = interp.frame.module.absolute(args[0].value)
+        found = interp.project.find_module(dotted, interp.frame.module)
         if isinstance(found, NamespaceRef):
             return Mod(None, found.dotted)
-        return Mod(found, found.name) if found is not None else Known(args[0].value)
+        return Mod(found, found.name) if found is not None else Known(dotted)
     return UNKNOWN
 
 
@@ -209,9 +215,12 @@ def _torch(
     return tensors.function(interp, last, args, kwargs, node)
 
 
+_OF_NUMBERS = frozenset("ceil floor sqrt log log2 log10 exp pow prod gcd isqrt fabs trunc pi e".split())
+
+
 def _math(interp: Interpreter, last: str, args: tuple[Value, ...], node: ast.expr) -> Value:
     if args and all(isinstance(arg, Const) for arg in args):
-        function = getattr(math, last, None)
+        function = getattr(math, last, None) if last in _OF_NUMBERS else None
         try:
             if function is not None:
                 return Const(function(*(arg.value for arg in args if isinstance(arg, Const))))
@@ -241,7 +250,9 @@ def call_method(interp: Interpreter, method: ObjMethod, args: tuple[Value, ...],
     if isinstance(owner, Super):
         return _super_method(interp, owner, name, args, kwargs, node)
     if isinstance(owner, Const):
-        return _string_method(owner, name, args)
+        return _string_method(owner, name, args, kwargs)
+    if isinstance(owner, Obj) and name in attributes.ADDS_A_CHILD and len(args) == 2:
+        return _add_child(interp, owner, args[0], args[1])
     if isinstance(owner, Heap | Obj) and "content" in owner.attrs:
         content = interp.settle(owner.attrs["content"])
         if isinstance(content, Seq):
@@ -259,6 +270,20 @@ def call_method(interp: Interpreter, method: ObjMethod, args: tuple[Value, ...],
     if isinstance(owner, Seq) and name in ("index", "count"):
         return interp.fresh(name)
     return calls.unknown_call(interp, UNKNOWN, args, node)
+
+
+def _add_child(interp: Interpreter, owner: Obj, name: Value, child: Value) -> Value:
+    """`module.add_module(name, child)`"""
+    content = owner.attrs.get("content")
+    if isinstance(content, Seq):
+        return _list_method(interp, owner, content, "append", (child,))
+    if isinstance(content, Table):
+        attributes.store_item(interp, owner, name, child)
+    elif isinstance(name, Const) and isinstance(name.value, str):
+        if isinstance(child, Obj) and not child.name:
+            child.name = name.value
+        interp.write(owner.attrs, name.value, child)  # type: ignore[arg-type]
+    return NONE
 
 
 def _super_method(
@@ -280,25 +305,35 @@ def _super_method(
             layers.fill_external(interp, obj, external, args, kwargs)
             obj.opaque = external.rsplit(".", 1)[-1] not in ("Module", "Sequential", "ModuleList")
             if external.endswith("MegatronModule"):
-                interp.write(obj.attrs, "config", kwargs.get("config", args[0] if args else UNKNOWN))  # type: ignore[arg-type]
+                interp.write(obj.attrs, "config", kwargs.get("config", args[0] if args else UNKNOWN))
         return NONE
-    if name in ("forward", "__call__") and row is not None:
+    if name in ("forward", "__call__") and row is not None and "__provider__" in obj.attrs:
         return interp.lift(lambda first: layers.call_parallel(interp, obj, row, first, kwargs, node), args[0] if args else UNKNOWN)
     return UNKNOWN
 
 
-def _string_method(owner: Const, name: str, args: tuple[Value, ...]) -> Value:
+_OF_STRINGS = frozenset(
+    """lower upper title capitalize strip lstrip rstrip startswith endswith replace removeprefix removesuffix format
+    split rsplit partition rpartition""".split()
+)
+
+
+def _string_method(owner: Const, name: str, args: tuple[Value, ...], kwargs: Kwargs) -> Value:
     if name == "item" and isinstance(owner.value, int | float):
         return owner
-    if isinstance(owner.value, str) and all(isinstance(arg, Const) for arg in args):
-        if name in ("lower", "upper", "strip", "startswith", "endswith", "replace", "removeprefix", "removesuffix", "format", "split"):
+    if isinstance(owner.value, str) and all(isinstance(arg, Const) for arg in (*args, *kwargs.values())):
+        if name in _OF_STRINGS and not (name == "format" and ":" in owner.value):
+            given = [arg.value for arg in args if isinstance(arg, Const)]
+            named = {key: arg.value for key, arg in kwargs.items() if isinstance(arg, Const)}
             try:
-                result = getattr(owner.value, name)(*(arg.value for arg in args if isinstance(arg, Const)))
+                result = getattr(owner.value, name)(*given, **named)
             except (TypeError, ValueError, IndexError, KeyError):
                 return UNKNOWN
             if isinstance(result, list):
                 return Heap("list", {"content": Seq(tuple(Const(item) for item in result))})
-            return Const(result)
+            if isinstance(result, tuple):
+                return Seq(tuple(Const(item) for item in result))
+            return constant(result)
     return UNKNOWN
 
 
@@ -316,7 +351,7 @@ def _list_method(interp: Interpreter, owner: Heap | Obj, content: Seq, name: str
         return store(Seq((*content.items, value)))
     if name == "extend" and args:
         more = attributes.as_seq(interp, args[0])
-        if more is None or content.rest is not None:
+        if more is None or content.rest is not None or len(content.items) + len(more.items) > _MAX_ITEMS:
             return store(Seq(content.items, UNKNOWN))
         return store(Seq(content.items + more.items, more.rest))
     if name == "pop":
@@ -564,6 +599,20 @@ def _extreme(choose: Callable[..., Any]) -> Handler:
     return handler
 
 
+def _power(base: Any, exponent: Any, modulus: Any = None) -> Any:
+    """`pow` of numbers that stay small."""
+    if abs(base) > 1e6 or abs(exponent) > 64:
+        raise OverflowError
+    return pow(base, exponent, modulus)
+
+
+def _rounded(value: Any, digits: Any = None) -> Any:
+    """`round` to a number of digits that a size can have."""
+    if digits is not None and abs(digits) > 64:
+        raise OverflowError
+    return round(value, digits)
+
+
 def _fold(function: Callable[..., Any]) -> Handler:
     def handler(interp: Interpreter, args: tuple[Value, ...], kwargs: Kwargs, node: ast.expr) -> Value:
         if args and all(isinstance(arg, Const) for arg in args):
@@ -584,7 +633,16 @@ def _bool(interp: Interpreter, args: tuple[Value, ...], kwargs: Kwargs, node: as
 
 
 def _type(interp: Interpreter, args: tuple[Value, ...], kwargs: Kwargs, node: ast.expr) -> Value:
-    return args[0].cls if args and isinstance(args[0], Obj) else UNKNOWN
+    return interp.lift(lambda value: value.cls if isinstance(value, Obj) else UNKNOWN, args[0]) if args else UNKNOWN
+
+
+def _map(interp: Interpreter, args: tuple[Value, ...], kwargs: Kwargs, node: ast.expr) -> Value:
+    columns = [attributes.as_seq(interp, arg) for arg in args[1:]]
+    known = [column for column in columns if column is not None and column.rest is None]
+    if not known or len(known) < len(columns):
+        return Seq((), UNKNOWN)
+    rows = list(zip(*(column.items for column in known), strict=False))[:64]
+    return Seq(tuple(calls.call(interp, args[0], row, {}, node) for row in rows))
 
 
 def _reversed(interp: Interpreter, args: tuple[Value, ...], kwargs: Kwargs, node: ast.expr) -> Value:
@@ -617,15 +675,16 @@ _BUILTINS: dict[str, Handler] = {
     "max": _extreme(max),
     "min": _extreme(min),
     "abs": _fold(abs),
-    "round": _fold(round),
+    "round": _fold(_rounded),
     "str": _fold(str),
     "float": _fold(float),
     "bool": _bool,
     "type": _type,
+    "map": _map,
     "reversed": _reversed,
     "callable": _callable,
     "print": _print,
-    "pow": _fold(operator.pow),
+    "pow": _fold(_power),
     "sorted": _as_list,
     "iter": _as_tuple,
 }

@@ -54,8 +54,9 @@ def by_written_call(events: Iterable[Event], kind: type[E]) -> Iterator[tuple[Si
             site = written_at(event, parameter)
             groups.setdefault((site.key, parameter), (site, []))[1].append(event)
     for site, found in groups.values():
-        event = first_certain(found)
-        yield site, event or found[0], event is not None
+        # Which class a flag picks, and which code runs under it, may hang together in ways that cannot be seen.
+        sure = first_certain([event for event in found if not event.choice])
+        yield site, sure if sure is not None else found[0], sure is not None
 
 
 def signature_is_known(project: Project, cls: ClassFacts, method: str) -> bool:
@@ -87,7 +88,7 @@ def _is_neutral(decorator: ast.expr) -> bool:
 
 def through_super(site: Site) -> bool:
     """Whether a call goes through `super()`, whose next class depends on what is built in the end."""
-    return isinstance(site.node, ast.Call) and "super()" in ast.unparse(site.node.func)
+    return isinstance(site.node, ast.Call) and "super(" in ast.unparse(site.node.func)
 
 
 def names_class(site: Site, cls: ClassFacts) -> bool:
@@ -125,7 +126,7 @@ def inner_steps(event: Event, outer: Site, text: str) -> tuple[Evidence, ...]:
             break
         chain.append(site)
     steps = [at(site, f"reached through `{callee_text(site)}`") for site in reversed(chain[1:])]
-    return tuple([*steps[-6:], *([at(chain[0], text)] if chain else [])])
+    return (*steps[-6:], *([at(chain[0], text)] if chain else []))
 
 
 def head(site_or_node: Site, node: ast.stmt) -> Place:

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..facts.module import ClassFacts
 from . import binding, builtin_calls, expressions, layers, statements, tensors
-from .events import Built, EntryCalled, NoneUsed, PairUsed, Rejected, UnknownKey
+from .events import Built, EntryCalled, Event, NoneUsed, PairUsed, Rejected, UnknownKey
 from .interpreter import MAX_DEPTH, MAX_SAME_FUNCTION, Frame, Interpreter
 from .providers import Provider, provider_for
 from .values import (
@@ -74,7 +74,13 @@ def _super(interp: Interpreter, frame: Frame, node: ast.Call) -> Value:
     self_value = target.vars.get("self") or target.vars.get("cls") or (target.closure or {}).get("self")
     if self_value is None or target.owner is None:
         return UNKNOWN
-    return Super(self_value, target.owner)
+    after = target.owner
+    if node.args:  # super(Base, self): what comes after Base
+        named = expressions.evaluate(interp, frame, node.args[0])
+        if not isinstance(named, Cls) or named.facts is None:
+            return UNKNOWN
+        after = named.facts
+    return Super(self_value, after)
 
 
 def call(interp: Interpreter, callee: Value, args: tuple[Value, ...], kwargs: Kwargs, node: ast.expr) -> Value:
@@ -150,7 +156,8 @@ def _run_plain(interp: Interpreter, func: Func, args: tuple[Value, ...], kwargs:
     given = tuple(_content(value) for value in (*args, *kwargs.values()))
     if not all(_is_plain(value) for value in given):
         return _run_bound(interp, func, args, kwargs, node)
-    key = (id(func.node), given, tuple(kwargs), _freeze_conditions(interp))
+    whys = tuple(value.why for value in given if isinstance(value, Tensor))
+    key = (id(func.node), given, whys, tuple(kwargs), _freeze_conditions(interp))
     if key in interp.pure:
         return interp.pure[key]
     result = _run_bound(interp, func, args, kwargs, node)
@@ -210,7 +217,9 @@ def run_frame(interp: Interpreter, frame: Frame) -> Value:
     func = frame.function
     interp.made(frame.vars)
     outer, branch = interp.frame, interp.branch
-    interp.frame, interp.branch = frame, dict(branch)
+    owner = frame.vars.get("self")
+    known = owner.known if isinstance(owner, Obj) else {}
+    interp.frame, interp.branch = frame, {**branch, **known}
     interp.depth += 1
     interp.visited.add(id(func))
     try:
@@ -218,6 +227,8 @@ def run_frame(interp: Interpreter, frame: Frame) -> Value:
             return expressions.evaluate(interp, frame, func.body)
         assert isinstance(func, ast.FunctionDef)
         flow = statements.run_block(interp, frame, func.body)
+        if func.name == "__init__" and isinstance(owner, Obj):
+            owner.known = {**known, **{key: side for key, side in interp.branch.items() if key not in branch}}
     finally:
         interp.depth -= 1
         interp.frame, interp.branch = outer, branch
@@ -318,13 +329,16 @@ def construct(
     if interp.stop_at is not None and cls.facts is not interp.root and interp.stop_at(obj, method[1]):
         return obj
     run_function(interp, func, (obj, *args), kwargs, node)
-    if key is not None and not any(isinstance(event, _OF_THE_CALLER) for event in interp.log.events[before:]):
+    if key is not None and not any(_concerns_caller(event) for event in interp.log.events[before:]):
         interp.twins[key] = obj
     return obj
 
 
-_OF_THE_CALLER = (Rejected, UnknownKey, EntryCalled)
-"""What is wrong with the call itself must be seen at every call."""
+def _concerns_caller(event: Event) -> bool:
+    """Whether something is wrong with the call itself, which must be seen at every call."""
+    if isinstance(event, Built) and event.contract is not None and "config" in event.contract.required:
+        return event.obj.args.get("config", NONE) == NONE
+    return isinstance(event, Rejected | UnknownKey | EntryCalled)
 
 
 def _twin_key(interp: Interpreter, cls: Cls, args: tuple[Value, ...], kwargs: Kwargs) -> Any:

@@ -33,7 +33,7 @@ def _lacks_config(event: Built) -> bool:
     if row is None or row.family != providers.MEGATRON or "config" not in row.required:
         return False
     given = event.obj.args.get("config")
-    return isinstance(given, Const) and given.value is None or given is None and not event.open_keywords
+    return (isinstance(given, Const) and given.value is None) or (given is None and not event.open_keywords)
 
 
 def _loses_it(event: Built) -> Site | None:

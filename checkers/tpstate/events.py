@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,6 +26,17 @@ class Site:
         return (self.module.display, self.node.lineno, self.node.col_offset)
 
 
+_ONE_RANK = re.compile(
+    r"(?:.*\.)?(?:tp|tp_size|(?:tensor_)?(?:model_)?parallel_(?:world_)?size|world_size)(?:\(\))? (>|!=|==|<=) 1"
+)
+
+
+def _says_one_rank(key: str, side: bool) -> bool:
+    """Whether a condition says that there is one TP rank only, where split and whole are the same."""
+    match = _ONE_RANK.fullmatch(key)
+    return match is not None and (match.group(1) in ("==", "<=")) is side
+
+
 @dataclass
 class Event:
     """Where it happened; under which undecided branch conditions (`branch`), and for which alternative of a value
@@ -40,6 +52,8 @@ class Event:
     @property
     def certain(self) -> bool:
         """Whether it happens for sure when this code runs (for one setting of one flag at most)."""
+        if any(_says_one_rank(key, side) for key, side in (*self.branch.items(), *self.choice.items())):
+            return False
         open_choices = {key for key, side in self.choice.items() if self.branch.get(key) != side}
         return not open_choices or (len(open_choices) == 1 and not self.branch)
 

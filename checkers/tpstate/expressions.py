@@ -24,10 +24,12 @@ from .values import (
     Slice,
     Sym,
     Table,
+    Tensor,
     Value,
 )
 
 _UNROLL = 32
+_MAX_ITEMS = 4096
 
 
 def evaluate(interp: Interpreter, frame: Frame, node: ast.expr) -> Value:
@@ -37,6 +39,8 @@ def evaluate(interp: Interpreter, frame: Frame, node: ast.expr) -> Value:
         raise OutOfFuel
     if type(node) is ast.Name:
         value = frame.vars.get(node.id) or lookup(interp, frame, node.id)
+        if type(value) is Tensor and value.role == "gathered":
+            interp.note_use(value.tag, node)
         return interp.settle(value) if type(value) is Choice else value
     handler = _HANDLERS.get(type(node))
     if handler is None:
@@ -179,6 +183,8 @@ def elements(interp: Interpreter, frame: Frame, nodes: list[ast.expr]) -> Seq:
         if isinstance(node, ast.Starred):
             spread = attributes.as_seq(interp, evaluate(interp, frame, node.value))
             if spread is None:
+                rest = UNKNOWN
+            elif len(items) + len(spread.items) > _MAX_ITEMS:
                 rest = UNKNOWN
             else:
                 items += spread.items
@@ -361,7 +367,7 @@ def _joined(interp: Interpreter, frame: Frame, node: ast.JoinedStr) -> Value:
         if not isinstance(value, Const) or isinstance(part, ast.FormattedValue) and part.format_spec is not None:
             return UNKNOWN
         text += str(value.value)
-    return Const(text)
+    return arithmetic.constant(text)
 
 
 def _walrus(interp: Interpreter, frame: Frame, node: ast.NamedExpr) -> Value:
@@ -381,6 +387,8 @@ def _await(interp: Interpreter, frame: Frame, node: ast.Await) -> Value:
 def assign(interp: Interpreter, frame: Frame, target: ast.expr, value: Value) -> None:
     """Bind a target: a name, an attribute, an item, or a pattern of them."""
     if isinstance(target, ast.Name):
+        if type(value) is Tensor and value.role == "gathered":
+            value = value.but(tag=f"{value.tag}/{next(interp._serial)}")
         interp.write(frame.vars, target.id, value)  # type: ignore[arg-type]
     elif isinstance(target, ast.Tuple | ast.List):
         attributes.unpack(interp, frame, target, value)

@@ -18,7 +18,7 @@ from ..facts.module import ClassFacts, ModuleFacts
 from ..project.project import Project
 from .events import FAILURES, Event, Log, Site
 from .symbols import Poly
-from .values import Choice, Obj, Step, Sym, Value, choose
+from .values import UNKNOWN, Choice, Obj, Step, Sym, Value, choose
 
 E = TypeVar("E", bound=Event)
 
@@ -46,6 +46,9 @@ class Frame:
     serial: int = 0
 
 
+Marks = list[tuple[dict[Any, Value], Any, Value | None]]
+
+
 @dataclass
 class Journal:
     """What one side of an open condition wrote, with the values before; what was made on that side needs no undoing."""
@@ -64,6 +67,8 @@ class Interpreter:
         self.branch: dict[str, bool] = {}
         self.choice: dict[str, bool] = {}
         self.journals: list[Journal] = []
+        self.exits: list[Marks] = []
+        self.jumped = False
         self.frame: Frame | None = None
         self.depth = 0
         self.catching = 0
@@ -74,6 +79,7 @@ class Interpreter:
         self.equal: dict[str, Poly] = {}
         self.reduced: set[str] = set()
         self.held: dict[int, Obj] = {}
+        self.uses: dict[str, set[tuple[int, int]]] = {}
         self.memo: dict[Any, Value] = {}
         self.pure: dict[Any, Value] = {}
         self.twins: dict[Any, Obj] = {}
@@ -104,6 +110,15 @@ class Interpreter:
     def fresh(self, name: str, *tags: str) -> Sym:
         """An unknown with an identity of its own."""
         return Sym.named(f"{name}#{next(self._serial)}", *tags)
+
+    def note_use(self, tag: str, node: ast.Name) -> None:
+        """A variable that holds a gathered tensor is read; `tag` names the variable, behind those it came from."""
+        self.uses.setdefault(tag, set()).add((node.lineno, node.col_offset))
+
+    def used_once(self, tag: str) -> bool:
+        """Whether each variable on the way of a gathered tensor is read at one place only."""
+        names = tag.split("/")
+        return all(len(self.uses.get("/".join(names[:end]), ())) <= 1 for end in range(2, len(names) + 1))
 
     def site(self, node: ast.expr | ast.stmt) -> Site:
         assert self.frame is not None
@@ -180,6 +195,7 @@ class Interpreter:
         before = dict(self.branch)
         results: list[tuple[bool, Journal]] = []
         kept: list[dict[tuple[int, Any], Value | None]] = []
+        jumps: list[bool] = []
         marks: dict[tuple[int, Any], tuple[dict[Any, Value], Any, Value | None]] = {}
         for side, run in ((True, then), (False, other)):
             self.branch = {**before, **implied(key, side)}
@@ -190,6 +206,7 @@ class Interpreter:
             finally:
                 self.journals.pop()
             results.append((goes_on, journal))
+            jumps.append(not goes_on and self.jumped)
             marks.update({mark: entry for mark, entry in journal.entries.items() if mark not in marks})
             kept.append(self._undo(journal))
         self.branch = before
@@ -208,7 +225,25 @@ class Interpreter:
                 self.write(target, name, value)
         if goes[0] != goes[1]:
             self.branch.update(implied(key, goes[0]))
+        if self.exits:
+            for jumps_out, left_values in zip(jumps, kept, strict=True):
+                if jumps_out:
+                    self.exits[-1] += [(marks[mark][0], marks[mark][1], value) for mark, value in left_values.items()]
         return any(goes)
+
+    @contextlib.contextmanager
+    def looping(self) -> Iterator[None]:
+        """A loop: what was written on the way out of its body may stand after it, and so is not known there."""
+        branch, marks = self.branch, Marks()
+        self.exits.append(marks)
+        try:
+            yield
+        finally:
+            self.exits.pop()
+        self.branch = branch
+        for target, name, value in marks:
+            if value is not None and target.get(name) != value:
+                self.write(target, name, UNKNOWN)
 
     # -- alternatives ------------------------------------------------------------------------------------------
 

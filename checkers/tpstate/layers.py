@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from ..project.project import External
-from . import attributes, calls, providers
+from . import attributes, calls, providers, tensors
 from .events import Built, ParallelCall, ParameterMade, ShardedEscape
 from .interpreter import Interpreter
 from .providers import Provider
@@ -206,6 +206,8 @@ def call_external(interp: Interpreter, obj: Obj, args: tuple[Value, ...], kwargs
     dotted = obj.cls.dotted
     last = dotted.rsplit(".", 1)[-1]
     first = args[0] if args else next(iter(kwargs.values()), UNKNOWN)
+    if last == "Identity":
+        return first
     if last == "MultiheadAttention":
         why = interp.step(node, f"`{label(obj)}` is nn.MultiheadAttention: its output is full")
         return Seq((Tensor(State.FULL, width=poly_of(_argument(obj, 0, "embed_dim")), why=why), UNKNOWN))
@@ -231,7 +233,9 @@ def _argument(obj: Obj, index: int, name: str) -> Value:
 def _call_torch(interp: Interpreter, obj: Obj, last: str, value: Value, node: ast.expr) -> Value:
     value = calls.as_tensor(interp, value, node, f"it is passed to `{label(obj)}`")
     if last in _KEEPS:
-        return value if isinstance(value, Tensor) else UNKNOWN
+        if not isinstance(value, Tensor):
+            return UNKNOWN
+        return tensors.used_whole(value) if "Softmax" in last else value
     if last in _NORMS:
         return _normalised(interp, obj, value, node)
     if last in _CONV:
@@ -246,6 +250,7 @@ def _normalised(interp: Interpreter, obj: Obj, value: Value, node: ast.expr) -> 
     if not isinstance(value, Tensor):
         return Tensor(State.UNKNOWN, width=sized)
     learn_width(interp, value, sized)
+    value = tensors.used_whole(value)
     if value.state is State.SHARDED and value.last:
         meets_full(interp, obj, value, sized, _per_rank(shape), node)
         return value

@@ -1,4 +1,4 @@
-"""Numbers that a script or a constructor spells out: literals, YAML values and arithmetic, folded by the interpreter."""
+"""Numbers that a script or constructor spells out: literals, YAML values and arithmetic, folded by the interpreter."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ class ScriptValues:
     values. What is not known stays a name, so that arithmetic with it gives nothing.
     """
 
-    def __init__(self, project: Project, configs: Configs | None = None, given: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self, project: Project, configs: Configs | None = None, given: Mapping[str, Any] | None = None
+    ) -> None:
         self.project, self.configs = project, configs
         self.given = dict(given or {})
         self.interpreter = Interpreter(project)
@@ -47,7 +49,9 @@ class ScriptValues:
         interp.branch, interp.choice = {}, {}
         try:
             if scope.function is not None:
-                imports = [part for part in scope.nodes if isinstance(part, ast.Import | ast.ImportFrom)]
+                imports: list[ast.stmt] = [
+                    part for part in scope.nodes if isinstance(part, ast.Import | ast.ImportFrom)
+                ]
                 statements.run_block(interp, interp.frame, imports)
             return self._python(interp.settle(expressions.evaluate(interp, interp.frame, node)))
         except (OutOfFuel, RecursionError):
@@ -79,13 +83,21 @@ class ScriptValues:
             if isinstance(value, ast.expr):
                 setattr(closed, field, self._closed(value, scope, depth + 1))
             elif isinstance(value, list):
-                parts = [self._closed(part, scope, depth + 1) if isinstance(part, ast.expr) else part for part in value]
+                parts = [
+                    self._closed(part, scope, depth + 1) if isinstance(part, ast.expr) else part
+                    for part in value
+                ]
                 setattr(closed, field, [self._keyword(part, scope, depth) for part in parts])
         return closed
 
     def _comprehension(self, node: ast.ListComp | ast.GeneratorExp, scope: Scope, depth: int) -> ast.expr:
         """A comprehension: its own variables keep their names."""
-        own = {part.id for loop in node.generators for part in ast.walk(loop.target) if isinstance(part, ast.Name)}
+        own = {
+            part.id
+            for loop in node.generators
+            for part in ast.walk(loop.target)
+            if isinstance(part, ast.Name)
+        }
         outer, self._own = self._own, self._own | own
         loops = [copy.copy(loop) for loop in node.generators]
         for loop in loops:
@@ -96,7 +108,11 @@ class ScriptValues:
         return closed
 
     def _keyword(self, node: Any, scope: Scope, depth: int) -> Any:
-        return ast.keyword(node.arg, self._closed(node.value, scope, depth + 1)) if isinstance(node, ast.keyword) else node
+        return (
+            ast.keyword(node.arg, self._closed(node.value, scope, depth + 1))
+            if isinstance(node, ast.keyword)
+            else node
+        )
 
     def _name(self, node: ast.Name, scope: Scope, depth: int) -> ast.expr:
         owner = scope.owner_of(node.id)

@@ -164,8 +164,10 @@ def _arguments(analysis: Analysis, event: Built) -> dict[str, Value]:
     if method is not None:
         names = [arg.arg for arg in method[1].args.args]
         for name, default in zip(reversed(names), reversed(method[1].args.defaults), strict=False):
-            if name not in args and isinstance(default, ast.Constant):
-                args[name] = Const(default.value)
+            parts = default.elts if isinstance(default, ast.Tuple | ast.List) else [default]
+            values = [Const(part.value) for part in parts if isinstance(part, ast.Constant)]
+            if name not in args and parts and len(values) == len(parts):
+                args[name] = values[0] if parts[0] is default else Seq(tuple(values))
     return args
 
 

@@ -75,7 +75,9 @@ class StageSizes:
     def source(self, boundary: int, index: int) -> tuple[int, int, Sent] | None:
         """The boundary and place where a tensor was sent first, before later stages passed it through."""
         sent = self.sent(boundary, index)
-        while sent is not None and sent.origin.passes is not None and sent.origin.passes >= 0 and boundary > 0:
+        while (
+            sent is not None and sent.origin.passes is not None and sent.origin.passes >= 0 and boundary > 0
+        ):
             boundary, index = boundary - 1, sent.origin.passes
             sent = self.sent(boundary, index)
         return None if sent is None else (boundary, index, sent)
@@ -86,7 +88,12 @@ class StageSizes:
         stage = family.at(boundary) if family is not None else None
         attr = sent.origin.name.removeprefix("self.")
         found = self.project.method(stage.cls, "__init__") if stage is not None else None
-        if stage is None or found is None or not sent.origin.name.startswith("self.") or not sent.origin.is_tensor:
+        if (
+            stage is None
+            or found is None
+            or not sent.origin.name.startswith("self.")
+            or not sent.origin.is_tensor
+        ):
             return None
         scope = Scope(found[0].module, found[1], Scope(found[0].module))
         call = scope.bound.get(f"self.{attr}", [])
@@ -97,28 +104,46 @@ class StageSizes:
         grid = next((values.value(given[name], scope) for name in _GRIDS if name in given), None)
         names = _WIDTHS[:1] if "output_resolution" in given or "in_dim" in given else _WIDTHS[1:]
         width = next((values.value(given[name], scope) for name in names if name in given), None)
-        tokens = math.prod(grid) if isinstance(grid, tuple) and len(grid) > 1 and all(type(n) is int for n in grid) else None
+        tokens = (
+            math.prod(grid)
+            if isinstance(grid, tuple) and len(grid) > 1 and all(type(n) is int for n in grid)
+            else None
+        )
         if tokens is None and type(width) is not int:
             return None
         by = f"{stage.cls.name}.{attr}"
-        return Made(tokens, width if type(width) is int else None, by, found[0].module.display, call[0].lineno)
+        return Made(
+            tokens, width if type(width) is int else None, by, found[0].module.display, call[0].lineno
+        )
 
     def _arguments(self, stage: Stage, constructor: ast.FunctionDef) -> Mapping[str, Any]:
         """Constructor arguments by name: what the script gives, else plain defaults."""
         spec = constructor.args
         names = [arg.arg for arg in (*spec.posonlyargs, *spec.args)][1:]
         defaults = dict(zip(reversed(names), reversed(spec.defaults), strict=False))
-        defaults.update({arg.arg: default for arg, default in zip(spec.kwonlyargs, spec.kw_defaults, strict=True) if default})
+        defaults.update(
+            {
+                arg.arg: default
+                for arg, default in zip(spec.kwonlyargs, spec.kw_defaults, strict=True)
+                if default
+            }
+        )
         call = self.build_call()
         if call is None:
             return {}
         node, scope = call
-        if any(keyword.arg is None for keyword in node.keywords) or any(isinstance(a, ast.Starred) for a in node.args):
+        if any(keyword.arg is None for keyword in node.keywords) or any(
+            isinstance(a, ast.Starred) for a in node.args
+        ):
             return {}
         written = dict(zip(names, node.args, strict=False))
         written.update({keyword.arg: keyword.value for keyword in node.keywords if keyword.arg})
         inside = Scope(stage.cls.module)
-        found = {arg.arg: self.values.value(written[arg.arg], scope) for arg in all_arguments(spec) if arg.arg in written}
+        found = {
+            arg.arg: self.values.value(written[arg.arg], scope)
+            for arg in all_arguments(spec)
+            if arg.arg in written
+        }
         for name, default in defaults.items():
             if name not in written:
                 found[name] = ScriptValues(self.project).value(default, inside)
@@ -129,7 +154,11 @@ class StageSizes:
         stage_map = self.script.stage_map
         if stage_map is None:
             return None
-        found = [(node, scope) for node, scope in self.script.calls if self._is_entry(node.func, scope, stage_map.node)]
+        found = [
+            (node, scope)
+            for node, scope in self.script.calls
+            if self._is_entry(node.func, scope, stage_map.node)
+        ]
         return found[0] if len(found) == 1 else None
 
     def _is_entry(self, node: ast.expr | None, scope: Scope, entries: ast.Dict, depth: int = 0) -> bool:
@@ -145,4 +174,4 @@ class StageSizes:
         else:
             return False
         name = dotted_name(holder)
-        return holder is entries or name is not None and scope.value(name) is entries
+        return holder is entries or (name is not None and scope.value(name) is entries)

@@ -10,7 +10,7 @@ from ..facts.module import Import
 from ..project.project import Ref
 from . import arithmetic, attributes, conditions, expressions
 from .interpreter import Frame, Interpreter, implied
-from .values import NONE, UNKNOWN, Choice, Const, Func, Heap, Known, Unknown, Value
+from .values import NONE, UNKNOWN, Choice, Const, Func, Heap, Known, Obj, Unknown, Value
 
 
 class Flow(enum.Enum):
@@ -92,6 +92,7 @@ def _both(interp: Interpreter, key: str, then: Callable[[], Flow], other: Callab
         def action() -> bool:
             flow = run()
             flows.append(flow)
+            interp.jumped = flow in (Flow.BREAK, Flow.CONTINUE)
             return flow is Flow.NEXT
 
         return action
@@ -106,9 +107,18 @@ def _both(interp: Interpreter, key: str, then: Callable[[], Flow], other: Callab
 
 def _for(interp: Interpreter, frame: Frame, node: ast.For) -> Flow:
     source = expressions.evaluate(interp, frame, node.iter)
-    items: list[Value]
+    with interp.looping():
+        return _loop(interp, frame, node, source)
+
+
+def _loop(interp: Interpreter, frame: Frame, node: ast.For | ast.AsyncFor, source: Value) -> Flow:
+    source = interp.settle(source)
     if isinstance(source, Choice):
-        source = source.then
+        then, other = source.then, source.other
+        return _both(
+            interp, source.key, lambda: _loop(interp, frame, node, then), lambda: _loop(interp, frame, node, other)
+        )
+    items: list[Value]
     found = attributes.as_seq(interp, source, node.iter)
     if found is None:
         items = [UNKNOWN] * _ROUNDS
@@ -129,6 +139,11 @@ def _for(interp: Interpreter, frame: Frame, node: ast.For) -> Flow:
 
 
 def _while(interp: Interpreter, frame: Frame, node: ast.While) -> Flow:
+    with interp.looping():
+        return _repeat(interp, frame, node)
+
+
+def _repeat(interp: Interpreter, frame: Frame, node: ast.While) -> Flow:
     for _ in range(_ROUNDS):
         truth, _key = conditions.truth(interp, frame, node.test)
         if truth is False:
@@ -144,6 +159,8 @@ def _while(interp: Interpreter, frame: Frame, node: ast.While) -> Flow:
 def _with(interp: Interpreter, frame: Frame, node: ast.With) -> Flow:
     for entry in node.items:
         value = expressions.evaluate(interp, frame, entry.context_expr)
+        if isinstance(value, Obj):  # what `__enter__` returns is the manager itself only sometimes
+            value = UNKNOWN
         if entry.optional_vars is not None:
             expressions.assign(interp, frame, entry.optional_vars, value)
     return run_block(interp, frame, node.body)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from hashlib import md5
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,9 @@ Atom = str | Quotient
 Monomial = tuple[Atom, ...]
 
 _MAX_TERMS = 12
+_MAX_ATOMS = 48
+_MAX_NAME = 300
+_MAX_FACTOR = 1 << 128
 
 
 def _wrapped(poly: Poly) -> str:
@@ -50,6 +54,9 @@ class Poly:
 
     @staticmethod
     def atom(name: Atom) -> Poly:
+        """A name or a quotient; a very long name (`((a % a) % (a % a)) % …`) is cut, with a digest of the rest."""
+        if isinstance(name, str) and len(name) > _MAX_NAME:
+            name = f"{name[:_MAX_NAME]}…{md5(name.encode(errors='replace'), usedforsecurity=False).hexdigest()}"
         return Poly((((name,), Fraction(1)),))
 
     @property
@@ -146,7 +153,17 @@ class Poly:
 
     def small(self) -> bool:
         """Whether it is still worth carrying."""
-        return len(self.terms) <= _MAX_TERMS and all(len(key) <= _MAX_TERMS for key, _ in self.terms)
+        if len(self.terms) > _MAX_TERMS or any(len(key) > _MAX_TERMS for key, _ in self.terms):
+            return False
+        return self._count() <= _MAX_ATOMS and all(abs(value) < _MAX_FACTOR for _, value in self.terms)
+
+    def _count(self) -> int:
+        """The atoms in it, those inside quotients too."""
+        return sum(
+            atom.top._count() + atom.bottom._count() + 1 if isinstance(atom, Quotient) else 1
+            for key, _ in self.terms
+            for atom in key
+        )
 
     def __str__(self) -> str:
         if not self.terms:

@@ -97,7 +97,7 @@ def indexed(interp: Interpreter, tensor: Tensor, index: Value, node: ast.Subscri
     touches_last = _touches_last(index, node)
     if touches_last and tensor.state is State.SHARDED:
         return moved(tensor)
-    return tensor.but(width=None if touches_last else tensor.width, dims=None)
+    return used_whole(tensor).but(width=None, dims=None) if touches_last else tensor.but(dims=None)
 
 
 def _touches_last(index: Value, node: ast.Subscript) -> bool:
@@ -114,7 +114,12 @@ def _touches_last(index: Value, node: ast.Subscript) -> bool:
 
 def moved(tensor: Tensor) -> Tensor:
     """Dimensions changed places: a split one may be anywhere now."""
-    return tensor.but(last=tensor.state is not State.SHARDED, width=None, dims=None)
+    return used_whole(tensor).but(last=tensor.state is not State.SHARDED, width=None, dims=None)
+
+
+def used_whole(tensor: Tensor) -> Tensor:
+    """The tensor after something that needs every channel at once: a gather before it was not for nothing."""
+    return tensor.but(role="") if tensor.role == "gathered" else tensor
 
 
 def method(interp: Interpreter, tensor: Tensor, name: str, args: tuple[Value, ...], kwargs: Kwargs, node: ast.expr) -> Value:
@@ -135,6 +140,9 @@ def function(
     if name in ("stack", "hstack", "vstack", "dstack"):
         found = _parts(interp, args[0], node)
         return moved(_join_states(interp, found, node)) if found else UNKNOWN
+    if name == "where" and len(args) == 3:
+        kept, instead = (args[0], args[2]) if is_method else (args[1], args[2])
+        return interp.lift(lambda a, b: _where(interp, a, b, node), kept, instead)
     if name in ("matmul", "bmm", "mm", "baddbmm", "einsum", "addmm", "dot"):
         return _product(interp, name, args, node)
     if name == "scaled_dot_product_attention":
@@ -168,6 +176,8 @@ def _on_first(
         if isinstance(loaded, Tensor) and loaded.role == "share of cat":
             interp.emit(FusedLoad, node, layer=interp.held[int(first.tag)])
         return first
+    if name in ("softmax", "log_softmax", "roll", "flip", "cumsum"):
+        return used_whole(first)
     if name in KEEP or name.endswith("_") and name.rstrip("_") in KEEP:
         return first
     if name in RESHAPE:
@@ -177,7 +187,7 @@ def _on_first(
     if name in MOVE:
         return moved(first)
     if name in ("layer_norm", "rms_norm", "normalize", "group_norm"):
-        return first
+        return used_whole(first)
     if name in REDUCE:
         dim = kwargs.get("dim", rest[0] if rest else None)
         kept = kwargs.get("keepdim", rest[1] if len(rest) > 1 else Const(False))
@@ -210,7 +220,7 @@ def _reshaped(
         return tensor.but(last=same, width=tensor.width if same else None, dims=None)
     if last is not None and last == tensor.width:
         return tensor.but(dims=None)
-    return tensor.but(width=None, dims=None)
+    return used_whole(tensor).but(width=None, dims=None)
 
 
 def _is_share(share: Poly, width: Poly, known: dict[str, Poly]) -> bool:
@@ -233,7 +243,7 @@ def _divided(
         return Seq((), moved(tensor))
     if isinstance(given, Heap):
         given = given.content
-    part = tensor.but(dims=None)
+    part = used_whole(tensor).but(dims=None)
     if not on_last:
         return Seq((), moved(part) if tensor.state is State.SHARDED else part)
     if name in ("chunk", "tensor_split", "split_tensor_along_last_dim") and isinstance(given, Const) and isinstance(given.value, int) and 0 < given.value <= 64:  # fmt: skip
@@ -308,6 +318,13 @@ def _sum_widths(parts: list[Tensor]) -> Poly | None:
     return total
 
 
+def _where(interp: Interpreter, kept: Value, instead: Value, node: ast.expr) -> Value:
+    """One of two values per element, chosen by a mask."""
+    if not isinstance(kept, Tensor | Pair) and not isinstance(instead, Tensor | Pair):
+        return UNKNOWN
+    return combine(interp, kept, instead, node, additive=False)
+
+
 def combine(interp: Interpreter, left: Value, right: Value, node: ast.expr, additive: bool) -> Value:
     """Elementwise arithmetic of two values, one of them a tensor."""
     left = calls.as_tensor(interp, left, node, "it is an operand of arithmetic")
@@ -315,7 +332,8 @@ def combine(interp: Interpreter, left: Value, right: Value, node: ast.expr, addi
     if not isinstance(left, Tensor) or not isinstance(right, Tensor):
         tensor = left if isinstance(left, Tensor) else right
         other = right if tensor is left else left
-        assert isinstance(tensor, Tensor)
+        if not isinstance(tensor, Tensor):
+            return UNKNOWN
         if isinstance(other, Const | Sym):
             return tensor
         return _with_unknown(tensor, additive)
@@ -327,7 +345,7 @@ def _with_unknown(tensor: Tensor, additive: bool) -> Tensor:
     if tensor.state is State.SHARDED:
         return tensor.but(dims=None)
     if tensor.state is State.FULL and (additive or tensor.width is not None) and not _narrow(tensor):
-        return tensor.but(dims=None)
+        return used_whole(tensor).but(dims=None)
     return Tensor(State.UNKNOWN, why=tensor.why)
 
 
@@ -352,7 +370,7 @@ def _two_tensors(interp: Interpreter, left: Tensor, right: Tensor, node: ast.exp
         return _with_unknown(known, additive)
     if left.state is right.state:
         whys = [part.why for part in (left, right) if part.why is not None]
-        why = interp.step(node, "combined", *whys) if len(whys) == 2 and left.why != right.why else left.why
+        why = interp.step(node, "combined", *whys) if len(whys) == 2 and left.why is not right.why else left.why
         wide = left if not _narrow(left) else right
         width = wide.width if left.width == right.width or _narrow(left) or _narrow(right) else None
         return Tensor(left.state, left.last and right.last, width, why, role=left.role if left.role == right.role else "")

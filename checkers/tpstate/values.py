@@ -19,12 +19,16 @@ HEADS = "heads"
 
 @dataclass(frozen=True)
 class Step:
-    """One link of a chain of evidence; `before` are the steps it rests on."""
+    """One link of a chain of evidence; `before` are the steps it rests on.
+
+    Links are told apart by their own place and text: chains share their tails, and comparing them whole would take
+    exponential time.
+    """
 
     path: str
     line: int
     text: str
-    before: tuple[Step, ...] = ()
+    before: tuple[Step, ...] = field(default=(), compare=False)
 
     def chain(self) -> list[Step]:
         """The steps oldest first, each once."""
@@ -206,7 +210,10 @@ _serial = itertools.count()
 
 @dataclass(eq=False)
 class Obj(Value):
-    """An instance. `attrs` changes while code runs; `cls` tells its class; `made_at` the call that built it."""
+    """An instance. `attrs` changes while code runs; `cls` tells its class; `made_at` the call that built it.
+
+    `known` holds the conditions that its constructor insists on (`assert mode == "a"`).
+    """
 
     cls: Cls
     attrs: dict[str, Value] = field(default_factory=dict)
@@ -215,6 +222,7 @@ class Obj(Value):
     serial: int = field(default_factory=lambda: next(_serial))
     name: str = ""
     opaque: bool = False
+    known: dict[str, bool] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"<{self.cls.dotted} #{self.serial}>"
@@ -254,7 +262,7 @@ class Tensor(Value):
     state: State
     last: bool = True
     width: Poly | None = None
-    why: Step | None = None
+    why: Step | None = field(default=None, compare=False)
     dims: tuple[Value, ...] | None = None
     role: str = ""
     parts: tuple[Poly, int] | None = None

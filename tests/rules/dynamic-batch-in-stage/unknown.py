@@ -1,0 +1,22 @@
+import torch
+from megatron.core.tensor_parallel import checkpoint
+from megatron.core.transformer.module import MegatronModule
+from torch import nn
+from elsewhere.fields import batch_of
+
+
+class Ocean_stage0(MegatronModule):
+    def __init__(self, width, config=None, **kwargs):
+        super().__init__(config)
+        self.pre_process = None
+        self.share_embeddings_and_output_weights = None
+        self.input_tensor = None
+        self.block = nn.Linear(width, width)
+
+    def set_input_tensor(self, input_tensor):
+        self.input_tensor = input_tensor
+
+    def forward(self, x):
+        size = batch_of(x)
+        bias = torch.zeros(1, 8).repeat(size, 1)
+        return self.block(x) + bias

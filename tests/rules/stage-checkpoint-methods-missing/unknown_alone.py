@@ -1,0 +1,20 @@
+import torch
+from megatron.core.tensor_parallel import checkpoint
+from megatron.core.transformer.module import MegatronModule
+from torch import nn
+
+
+class OceanStage(nn.Module):
+    def __init__(self, width, config=None, **kwargs):
+        super().__init__()
+        self.pre_process = None
+        self.share_embeddings_and_output_weights = None
+        self.input_tensor = None
+        self.config = config
+        self.block = nn.Linear(width, width)
+
+    def set_input_tensor(self, input_tensor):
+        self.input_tensor = input_tensor
+
+    def forward(self, x):
+        return x

@@ -1,0 +1,37 @@
+import torch
+from megatron.core.tensor_parallel import checkpoint
+from megatron.core.transformer.module import MegatronModule
+from torch import nn
+
+
+class Ocean_stage0(MegatronModule):
+    def __init__(self, width, config=None, **kwargs):
+        super().__init__(config)
+        self.pre_process = None
+        self.share_embeddings_and_output_weights = None
+        self.input_tensor = None
+        self.block = nn.Linear(width, width)
+
+    def set_input_tensor(self, input_tensor):
+        self.input_tensor = input_tensor
+
+    def forward(self, x):
+        y = self.block(x)
+        rows = torch.arange(181, device=x.device)
+        return y, rows  # [stage-passes-computable]
+
+
+class Ocean_stage1(MegatronModule):
+    def __init__(self, width, config=None, **kwargs):
+        super().__init__(config)
+        self.pre_process = None
+        self.share_embeddings_and_output_weights = None
+        self.input_tensor = None
+        self.block = nn.Linear(width, width)
+
+    def set_input_tensor(self, input_tensor):
+        self.input_tensor = input_tensor
+
+    def forward(self, x=None):
+        x, rows = self.input_tensor
+        return self.block(x) + rows

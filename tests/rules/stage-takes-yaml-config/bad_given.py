@@ -1,0 +1,42 @@
+import torch
+from megatron.core.tensor_parallel import checkpoint
+from megatron.core.transformer.module import MegatronModule
+from torch import nn
+import yaml
+
+
+class Ocean_stage0(MegatronModule):
+    def __init__(self, width, config=None, **kwargs):
+        super().__init__(config)
+        self.pre_process = None
+        self.share_embeddings_and_output_weights = None
+        self.input_tensor = None
+        self.block = nn.Linear(width, width)
+
+    def set_input_tensor(self, input_tensor):
+        self.input_tensor = input_tensor
+
+    def forward(self, x):
+        return x
+
+
+class Ocean_stage1(MegatronModule):
+    def __init__(self, width, config=None, **kwargs):
+        super().__init__(config)
+        self.pre_process = None
+        self.share_embeddings_and_output_weights = None
+        self.input_tensor = None
+        self.block = nn.Linear(width, width)
+
+    def set_input_tensor(self, input_tensor):
+        self.input_tensor = input_tensor
+
+    def forward(self, x=None):
+        return self.input_tensor[0]
+
+
+def build(rank, path):
+    cfg = yaml.safe_load(open(path))
+    stages = {0: Ocean_stage0, 1: Ocean_stage1}
+    stage_cls = stages[rank]
+    return stage_cls(cfg)  # [stage-takes-yaml-config]
