@@ -55,7 +55,10 @@ def examine(files: FileSet, settings: Settings, progress: Progress | None = None
     analysis = Analysis(project)
     analysis.run_all(progress)
     found: list[Finding] = []
-    skipped = [Skipped(cls.module.display, f"internal error in class {cls.name}: {text}") for cls, text in analysis.log.failed]
+    skipped = [
+        Skipped(cls.module.display, f"internal error in class {cls.name}: {text}")
+        for cls, text in analysis.log.failed
+    ]
     rules = tuple(rules_for(project))
     for rule in rules:
         try:
@@ -98,7 +101,13 @@ def _result(found: list[Finding], skipped: list[Skipped], analysis: Analysis, fi
         Skipped(path, f"too large to follow to the end, checked in part: {', '.join(names)}")
         for path, names in too_large.items()
     ]
-    return Result(findings, undecided, sorted([*files.skipped, *skipped, *exhausted], key=lambda s: (s.path, s.reason)), summary, suppressed)
+    return Result(
+        findings,
+        undecided,
+        sorted([*files.skipped, *skipped, *exhausted], key=lambda s: (s.path, s.reason)),
+        summary,
+        suppressed,
+    )
 
 
 @contextmanager

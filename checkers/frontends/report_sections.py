@@ -21,7 +21,7 @@ KINDS = {
 
 @dataclass(frozen=True)
 class Section:
-    """A table with what is to be said below it. `is_code` columns hold code."""
+    """A table with what is to be said below it."""
 
     title: str
     columns: tuple[str, ...]
@@ -31,9 +31,13 @@ class Section:
 
 def heading(model: ModelReport) -> str:
     """The verdict on one model in one line."""
-    verdict = {True: "ready to merge", False: "not ready to merge", None: "not shown to be ready"}[model.ready]
+    verdict = {True: "ready to merge", False: "not ready to merge", None: "not shown to be ready"}[
+        model.ready
+    ]
     lines = [line for checklist in model.checklists for line in checklist.lines]
-    counts = [f"{MARKS[mark]} {sum(line.mark is mark for line in lines)}" for mark in (Mark.YES, Mark.NO, Mark.OPEN)]
+    counts = [
+        f"{MARKS[mark]} {sum(line.mark is mark for line in lines)}" for mark in (Mark.YES, Mark.NO, Mark.OPEN)
+    ]
     return f"{verdict}   {'   '.join(counts)}"
 
 
@@ -108,8 +112,19 @@ def _boundaries(model: ModelReport) -> Section:
         )
         for row in model.boundaries.rows
     )
-    notes = [*dict.fromkeys(f"{row.boundary}: {row.note}." for row in model.boundaries.rows if row.mark is Mark.NO)]
-    columns = ("", "boundary", "sent", "shape", "per micro-batch", "gradient", "unpacked as", "stage_shapes says")
+    notes = [
+        *dict.fromkeys(f"{row.boundary}: {row.note}." for row in model.boundaries.rows if row.mark is Mark.NO)
+    ]
+    columns = (
+        "",
+        "boundary",
+        "sent",
+        "shape",
+        "per micro-batch",
+        "gradient",
+        "unpacked as",
+        "stage_shapes says",
+    )
     if rows:
         notes.append("Sizes are those of float32; bf16 and fp16 take half.")
     return Section("Boundaries", columns, rows, (*notes, *model.boundaries.notes))
@@ -138,19 +153,32 @@ def _balance(model: ModelReport) -> Section:
         for row in table.rows
     )
     notes = [f"Estimated by {table.method}; ✅ within 20 % of the mean."] if table.method else []
-    return Section("Balance", ("", "stage", "layers × blocks", "cost", "of the mean"), rows, (*notes, *table.notes))
+    return Section(
+        "Balance", ("", "stage", "layers × blocks", "cost", "of the mean"), rows, (*notes, *table.notes)
+    )
 
 
 def _drop_path(model: ModelReport) -> Section:
     table = model.drop_path
     rows = tuple(
-        (MARKS[row.mark], row.stage, row.layer, _number(row.blocks), row.rates, row.slice, row.original, row.original_slice)
+        (
+            MARKS[row.mark],
+            row.stage,
+            row.layer,
+            _number(row.blocks),
+            row.rates,
+            row.slice,
+            row.original,
+            row.original_slice,
+        )
         for row in table.rows
     )
     total, original = _number(table.total), _number(table.original_total)
     said = f"{total} blocks on the stages, {original} in the original model, with the default arguments."
     columns = ("", "stage", "layer", "blocks", "rates", "slice", "original rates", "original slice")
-    return Section("Drop path", columns, rows, (said, *table.notes))
+    unclear = ["? where the original gives the layer another number of blocks, or is not known."]
+    is_open = any(row.mark is Mark.OPEN for row in table.rows)
+    return Section("Drop path", columns, rows, (said, *(unclear if is_open else []), *table.notes))
 
 
 def _number(value: int | None) -> str:

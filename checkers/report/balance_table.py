@@ -24,7 +24,9 @@ def balance_table(subject: Subject) -> BalanceTable:
         return BalanceTable("", rows, tuple(notes))
     if not found.is_estimate:
         unknown = sorted({name for _, own in built for stack in own for name in _missing(stack)})
-        notes.append(f"Blocks are counted, since {', '.join(unknown)} is not known with the default arguments.")
+        notes.append(
+            f"Blocks are counted, since {', '.join(unknown)} is not known with the default arguments."
+        )
     notes.append("Embedding, sampling and recovery layers are not counted.")
     costs = dict(found.costs)
     rows = tuple(
@@ -41,7 +43,9 @@ def balance_table(subject: Subject) -> BalanceTable:
 
 
 def _layers(own: list[Stack]) -> str:
-    return ", ".join(f"{stack.attr or stack.style} × {stack.depth if stack.depth is not None else '?'}" for stack in own)
+    return ", ".join(
+        f"{stack.attr or stack.style} × {stack.depth if stack.depth is not None else '?'}" for stack in own
+    )
 
 
 def _unknown(name: str, own: list[Stack]) -> list[str]:

@@ -147,7 +147,9 @@ def _surplus(
     for index in range(count, max([index + 1 for index in said] + [len(names or ())], default=0)):
         declared = _declared(declarations.of(rank, index), declarations)
         unpacked = _unpacked(names, index, stage.following)
-        row = TensorRow(f"{rank} → {rank + 1}", "–", "–", None, Mark.NO, "not sent", unpacked, declared, Mark.NO)
+        row = TensorRow(
+            f"{rank} → {rank + 1}", "–", "–", None, Mark.NO, "not sent", unpacked, declared, Mark.NO
+        )
         yield row
 
 
@@ -156,7 +158,9 @@ def _name(items: list[Sent]) -> str:
     made = dict.fromkeys(item.origin.name for item in items)
     by = next(iter(made)) if len(made) == 1 else ""
     passes = {item.origin.passes for item in items}
-    through = len(passes) == 1 and (passes.pop() or -1) >= 0 or all(item.origin.passes == 0 for item in items)
+    through = (len(passes) == 1 and (passes.pop() or -1) >= 0) or all(
+        item.origin.passes == 0 for item in items
+    )
     text = " or ".join(names)
     return f"{text} (passed through)" if through else f"{text} (from {by})" if by else text
 
@@ -174,7 +178,10 @@ def _shape(declared: list[tuple[TrainingScript, Declared]], made: Made | None) -
 
 
 def _mark(
-    subject: Subject, declarations: _Declarations, declared: list[tuple[TrainingScript, Declared]], made: Made | None
+    subject: Subject,
+    declarations: _Declarations,
+    declared: list[tuple[TrainingScript, Declared]],
+    made: Made | None,
 ) -> tuple[Mark, str]:
     wrong = [
         finding
@@ -192,7 +199,7 @@ def _mark(
     if not declared:
         return Mark.OPEN, "no shape is declared that can be read"
     shapes = [shape for _, shape in declared]
-    if any(None in s.sizes[1:] or s.sizes[0] is None and not declarations.names_batch(s) for s in shapes):
+    if any(None in s.sizes[1:] or (s.sizes[0] is None and not declarations.names_batch(s)) for s in shapes):
         return Mark.OPEN, "the declared shape is known at run time only"
     if made is None or made.tokens is None or made.width is None:
         return Mark.OPEN, "what the stage sends could not be computed"

@@ -48,9 +48,13 @@ def _model(subject: Subject) -> ModelReport:
     return ModelReport(
         name=subject.family.name,
         folder=str(Path(stages[0].cls.module.display).parent.as_posix()),
-        stages=tuple(StageInfo(s.rank, s.cls.name, At(s.cls.module.display, s.cls.node.lineno)) for s in stages),
+        stages=tuple(
+            StageInfo(s.rank, s.cls.name, At(s.cls.module.display, s.cls.node.lineno)) for s in stages
+        ),
         original=(
-            At(subject.original.module.display, subject.original.node.lineno) if subject.original is not None else None
+            At(subject.original.module.display, subject.original.node.lineno)
+            if subject.original is not None
+            else None
         ),
         scripts=tuple(script.module.display for script in subject.scripts),
         configs=tuple(_configs(subject)),

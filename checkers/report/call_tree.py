@@ -18,7 +18,11 @@ def nodes(tree: ModuleTree) -> tuple[Node, ...]:
 
 
 def _node(module: Module, path: str, printed: dict[Node, str]) -> Node:
-    shown = [child for child in _flat(module) if child.kind != "other" or child.cls is not None and not module.via]
+    shown = [
+        child
+        for child in _flat(module)
+        if child.kind != "other" or (child.cls is not None and not module.via)
+    ]
     children = tuple(_node(child, f"{path}.{child.name}" if child.name else path, printed) for child in shown)
     site = module.site
     node = Node(

@@ -53,7 +53,7 @@ STAGES = (
           "stage-output-not-contiguous boundary-tensor-without-gradient", looks.received_tensors),
     Check("drop_path slices are those of the original", "1.4", "drop-path-not-from-total-depth", looks.drop_path),
     Check("Layers are recomputed with checkpoint()", "1.4", "stage-not-checkpointed checkpoint-of-non-tensor",
-          looks.forwards),
+          looks.recomputed),
     Check("The work of the stages is within 20 % of their mean", "Principle 9 (balance)", "stage-imbalance",
           looks.balance),
     Check("No needless copies, no unused modules, no dynamic batch size", "1.4; Principle 9 (balance)",
@@ -114,8 +114,8 @@ TRAINING = (
     Check("dataset_provider returns Datasets, not DataLoaders", "3.3", "provider-returns-dataloader",
           looks.dataset_provider),
     Check("loss_func gets the label by closure or partial, and returns (loss, num_tokens, dict)", "3.2",
-          "loss-label-binding loss-return-contract", looks.forward_step),
-    Check("Data is turned into float32", "3.2", "batch-not-float32", looks.data_read),
+          "loss-label-binding loss-return-contract", looks.loss),
+    Check("Data is turned into float32", "3.2", "batch-not-float32", looks.float_data),
     Check("The first stage reads the input, the last one the label, no other reads, none in a try",
           "3.2; Principle 11, trap 5", "data-read-on-every-stage label-missing-on-last-stage data-read-in-try "
           "dataset-random-per-process", looks.data_read),
@@ -134,7 +134,10 @@ CHECKLISTS = {"Stage split": STAGES, "Tensor parallel": TENSOR, "Training script
 
 def checklists(scene: Scene) -> tuple[Checklist, ...]:
     """The filled-in checklists."""
-    return tuple(Checklist(title, tuple(_line(scene, check) for check in checks)) for title, checks in CHECKLISTS.items())
+    return tuple(
+        Checklist(title, tuple(_line(scene, check) for check in checks))
+        for title, checks in CHECKLISTS.items()
+    )
 
 
 def _line(scene: Scene, check: Check) -> Line:

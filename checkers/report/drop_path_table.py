@@ -26,8 +26,9 @@ def drop_path_table(subject: Subject) -> DropPathTable:
         notes.append(f"What {subject.original.name} builds with its default arguments could not be computed.")
     notes += [f"No class has rank {rank}: its slice is unknown." for rank in subject.family.gaps]
     rated = [(stage, stack) for stage, stack in mine if stack.has_rates]
+    is_unused = bool(mine and theirs) and not rated and not any(stack.has_rates for stack in theirs)
     if not rated:
-        notes.append("No stack of blocks that takes drop-path rates was found.")
+        notes.append("No stack of blocks is given drop-path rates.")
     rows: list[DropPathRow] = []
     starts: dict[str, int] = {}
     for stage, stack in rated:
@@ -51,7 +52,7 @@ def drop_path_table(subject: Subject) -> DropPathTable:
                 Mark.NO if wrong else _mark(stack.rates, expected),
             )
         )
-    return DropPathTable(total, original_total, tuple(rows), tuple(notes))
+    return DropPathTable(total, original_total, is_unused, tuple(rows), tuple(notes))
 
 
 def _line(stack: Stack) -> tuple[str, int]:
@@ -76,7 +77,11 @@ def _mark(rates: tuple[float, ...] | None, expected: tuple[float, ...] | None) -
     if rates is None or expected is None:
         return Mark.OPEN
     same = len(rates) == len(expected)
-    return Mark.YES if same and all(abs(a - b) < _CLOSE for a, b in zip(rates, expected, strict=True)) else Mark.OPEN
+    return (
+        Mark.YES
+        if same and all(abs(a - b) < _CLOSE for a, b in zip(rates, expected, strict=True))
+        else Mark.OPEN
+    )
 
 
 def _rates(rates: Sequence[float] | None) -> str:
@@ -95,4 +100,8 @@ def _slice(rates: tuple[float, ...] | None, total: int | None) -> str:
         return "constant"
     first = round(rates[0] / step)
     even = all(abs(rate - step * (first + index)) < _CLOSE for index, rate in enumerate(rates))
-    return f"[{first}:{first + len(rates)}] of {total}" if even and first + len(rates) <= total else "no slice of one ramp"
+    return (
+        f"[{first}:{first + len(rates)}] of {total}"
+        if even and first + len(rates) <= total
+        else "no slice of one ramp"
+    )

@@ -62,7 +62,14 @@ def _model_row(subject: Subject) -> FileRow:
     stages = dict.fromkeys(stage.cls.module.display for stage in subject.family.stages)
     files = ", ".join(stages)
     if subject.original is None:
-        return FileRow("model", subject.family.name, "not found", files, Mark.OPEN, "the stages cannot be compared with their original")
+        return FileRow(
+            "model",
+            subject.family.name,
+            "not found",
+            files,
+            Mark.OPEN,
+            "the stages cannot be compared with their original",
+        )
     return FileRow("model", subject.original.name, subject.original.module.display, files, Mark.YES)
 
 
@@ -74,12 +81,18 @@ def _row(subject: Subject, cls: ClassFacts, module: Module, counterpart: ClassFa
         note = f"{counterpart.name}; by the naming rule the file is {expected}" if odd else counterpart.name
         return FileRow(kind, cls.name, original, name, Mark.YES, note)
     if module.kind == "unresolved":
-        return FileRow(kind, cls.name, original, "?", Mark.OPEN, module.note or "what it builds could not be followed")
+        return FileRow(
+            kind, cls.name, original, "?", Mark.OPEN, module.note or "what it builds could not be followed"
+        )
     if module.kind != "plain":
         return FileRow(kind, cls.name, original, "–", None, "no linear layer: nothing to split")
     layers = [found for found in module.walk() if not found.children and found.kind == "plain"]
     where = next((found.site for found in layers if found.site is not None), None)
-    note = f"{layers[0].dotted.removeprefix('torch.')} at line {where.node.lineno}" if layers and where is not None else ""
+    note = (
+        f"{layers[0].dotted.removeprefix('torch.')} at line {where.node.lineno}"
+        if layers and where is not None
+        else ""
+    )
     return FileRow(kind, cls.name, original, _expected_file(subject, cls), Mark.NO, note)
 
 

@@ -6,11 +6,13 @@ The answer is a text that counts what was seen, or `Unseen` with the reason why 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from ..project.boundary import Boundaries, StageFlow
 from ..project.data_reads import data_reads
+from ..project.loss_binding import loss_bindings
 from ..project.project import FunctionRef
 from ..project.stage_classes import class_text, hidden_base
 from ..project.stages import Stage
@@ -33,6 +35,9 @@ class Scene:
 
     def flow(self, stage: Stage) -> StageFlow:
         return self.subject.project.knowledge(Boundaries).of(stage)
+
+
+_FLOAT = re.compile(r"\.float\(\)|float32")
 
 
 class Unseen(Exception):
@@ -110,6 +115,8 @@ def forwards(scene: Scene) -> str:
 
 def drop_path(scene: Scene) -> str:
     table = scene.tables.drop_path
+    if table.is_unused:
+        return "no layer is given rates, here or in the original model"
     unknown = [row for row in table.rows if row.mark is Mark.OPEN]
     if not table.rows or unknown:
         raise Unseen((table.notes or ("the rates are known at run time only",))[0] if not unknown else
@@ -150,18 +157,24 @@ def parallel_layers(scene: Scene) -> str:
 def chain(scene: Scene) -> str:
     """Every module from the stages down to the last layer."""
     said, unresolved = parallel_layers(scene), scene.subject.tree.unresolved
-    if unresolved:
-        first = unresolved[0]
-        where = f" ({first.site.module.display}:{first.site.node.lineno})" if first.site is not None else ""
-        name = first.name or first.dotted.rsplit(".", 1)[-1] or "a module"
-        raise Unseen(f"{_count(len(unresolved), 'module')} could not be resolved, `{name}`{where} first")
+    places = dict.fromkeys(
+        (m.name, m.site.module.display, m.site.node.lineno) for m in unresolved if m.site is not None
+    )
+    if places:
+        name, path, line = next(iter(places))
+        more = f" and {len(places) - 1} more" if len(places) > 1 else ""
+        raise Unseen(f"what `{name}` is ({path}:{line}){more} could not be resolved")
     return f"{said}, every module on the way resolved"
 
 
 def attention(scene: Scene) -> str:
     """Every attention module."""
     said = chain(scene)
-    found = {id(m.cls or m.dotted) for m in scene.subject.tree.modules() if "Attention" in m.dotted.rsplit(".", 1)[-1]}
+    found = {
+        id(m.cls or m.dotted)
+        for m in scene.subject.tree.modules()
+        if "Attention" in m.dotted.rsplit(".", 1)[-1]
+    }
     return f"{_count(len(found), 'attention module')}; {said}" if found else f"no attention module; {said}"
 
 
@@ -173,8 +186,14 @@ def windows(scene: Scene) -> str:
     for module in list(files.values()):
         refs = (project.resolve(module, name) for name in module.bindings)
         files.update({ref.module.path: ref.module for ref in refs if isinstance(ref, FunctionRef)})
-    found = [module for module in files.values() if ".roll(" in module.text and not project.is_framework(module)]
-    return f"{_count(len(found), 'file')} that roll windows" if found else f"none of {len(files)} files rolls a window"
+    found = [
+        module for module in files.values() if ".roll(" in module.text and not project.is_framework(module)
+    ]
+    return (
+        f"{_count(len(found), 'file')} that roll windows"
+        if found
+        else f"none of {len(files)} files rolls a window"
+    )
 
 
 def heads(scene: Scene) -> str:
@@ -195,7 +214,9 @@ def row_inputs(scene: Scene) -> str:
     open_calls = [key for key, events in calls.items() if all(judge(e) is Verdict.UNKNOWN for e in events)]
     if open_calls:
         path, line, _ = open_calls[0]
-        raise Unseen(f"the input of {len(open_calls)} of {len(calls)} RowParallelLinear calls ({path}:{line})")
+        raise Unseen(
+            f"{len(open_calls)} of {len(calls)} RowParallelLinear inputs could not be decided ({path}:{line})"
+        )
     return f"the inputs of {_count(len(calls), 'RowParallelLinear call')}, all decided"
 
 
@@ -265,9 +286,46 @@ def forward_step(scene: Scene) -> str:
     return "the forward step"
 
 
+def loss(scene: Scene) -> str:
+    """The function beside the output, followed to its return."""
+    forward_step(scene)
+    for script in _scripts(scene):
+        for step in script.forward_steps:
+            found = [binding for binding in loss_bindings(script, step) if binding.loss is not None]
+            if not found:
+                raise Unseen(f"the loss function of {script.module.display} could not be followed")
+    return "the loss function"
+
+
+def float_data(scene: Scene) -> str:
+    """Reads of data with a conversion in their script."""
+    said = data_read(scene)
+    for script in _scripts(scene):
+        if not _FLOAT.search(script.module.text):
+            raise Unseen(f"no conversion to float32 was seen in {script.module.display}")
+    return said
+
+
+def recomputed(scene: Scene) -> str:
+    """Calls that a forward wraps in a checkpoint."""
+    forwards(scene)
+    found = [
+        {name for trace in scene.flow(stage).traces for name in trace.checkpointed} for stage in _all(scene)
+    ]
+    count = sum(map(len, found))
+    if not count:
+        raise Unseen("no call of a fuser or transformer, and no checkpoint, was seen in the forwards")
+    return f"{_count(count, 'call')} through a checkpoint"
+
+
 def data_read(scene: Scene) -> str:
     forward_step(scene)
-    reads = [read for script in _scripts(scene) for step in script.forward_steps for read in data_reads(script, step)]
+    reads = [
+        read
+        for script in _scripts(scene)
+        for step in script.forward_steps
+        for read in data_reads(script, step)
+    ]
     if not reads:
         raise Unseen("no next(data_iterator) was found in the forward step")
     return _count(len(reads), "read") + " of the data iterator"
@@ -289,7 +347,9 @@ def stage_shapes(scene: Scene) -> str:
     unknown = [row for row in table.rows if row.mark is Mark.OPEN]
     if unknown:
         first = unknown[0]
-        raise Unseen(f"{len(unknown)} of {len(table.rows)} tensors; {first.name} of {first.boundary}: {first.note}")
+        raise Unseen(
+            f"{len(unknown)} of {len(table.rows)} tensors; {first.name} of {first.boundary}: {first.note}"
+        )
     return f"{_count(len(table.rows), 'tensor')} compared with what the stages build"
 
 

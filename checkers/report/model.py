@@ -147,10 +147,12 @@ class DropPathRow:
 
 @dataclass(frozen=True)
 class DropPathTable:
-    """`total` counts the blocks of all stages, `original_total` those of the original model."""
+    """`total` counts the blocks of all stages, `original_total` those of the original model. `is_unused` where both build
+    blocks and none of them is given a rate."""
 
     total: int | None = None
     original_total: int | None = None
+    is_unused: bool = False
     rows: tuple[DropPathRow, ...] = ()
     notes: tuple[str, ...] = ()
 

@@ -21,7 +21,9 @@ def registry_table(subject: Subject) -> tuple[RegistryRow, ...]:
         if is_named_distributed(cls) and not subject.project.is_framework(cls.module):
             seen[id(cls)] = _row(subject, cls, tables)
     missing = [
-        RegistryRow(finding.object, At(finding.place.path, finding.place.line), "", "", Mark.NO, finding.message)
+        RegistryRow(
+            finding.object, At(finding.place.path, finding.place.line), "", "", Mark.NO, finding.message
+        )
         for finding in subject.findings
         if finding.symbol in ("registry-target-missing", "unknown-module-style")
     ]
@@ -33,15 +35,23 @@ def _row(subject: Subject, cls: ClassFacts, tables: list[Registry]) -> RegistryR
     for table in tables:
         for entry in table.entries:
             if entry.target is cls:
-                return RegistryRow(cls.name, at, _name(table), entry.style, Mark.YES, f"line {entry.node.lineno}")
+                return RegistryRow(
+                    cls.name, at, _name(table), entry.style, Mark.YES, f"line {entry.node.lineno}"
+                )
     beside = [table for table in tables if table.module.path.parent == cls.module.path.parent]
     if not beside:
         return RegistryRow(cls.name, at, "–", "–", None, "its folder has no registry")
-    wrong = any(f.symbol == "distributed-module-unregistered" and f.object == cls.name for f in subject.findings)
+    wrong = any(
+        f.symbol == "distributed-module-unregistered" and f.object == cls.name for f in subject.findings
+    )
     if wrong:
-        return RegistryRow(cls.name, at, _name(beside[0]), "–", Mark.NO, "no entry, and nothing else builds it")
+        return RegistryRow(
+            cls.name, at, _name(beside[0]), "–", Mark.NO, "no entry, and nothing else builds it"
+        )
     if not beside[0].is_closed:
-        return RegistryRow(cls.name, at, _name(beside[0]), "–", Mark.OPEN, "the registry has computed entries")
+        return RegistryRow(
+            cls.name, at, _name(beside[0]), "–", Mark.OPEN, "the registry has computed entries"
+        )
     return RegistryRow(cls.name, at, _name(beside[0]), "–", None, "no entry: it is built by its class")
 
 

@@ -128,7 +128,11 @@ def subjects(run: Examination, given: list[Path]) -> Iterator[Subject]:
 def _is_whole_form(family: Family, families: Iterable[Family]) -> bool:
     """Whether a class of its own is the unsplit form of a model whose stages stand in the same file."""
     modules = {stage.cls.module.path for other in families if other.ordered for stage in other.stages}
-    return len(family.stages) == 1 and family.stages[0].rank is None and family.stages[0].cls.module.path in modules
+    return (
+        len(family.stages) == 1
+        and family.stages[0].rank is None
+        and family.stages[0].cls.module.path in modules
+    )
 
 
 def _holds(cls: ClassFacts, line: int) -> bool:

@@ -42,5 +42,5 @@ def _open_tasks(lists: tuple[Checklist, ...]) -> Iterator[Task]:
             if line.mark is Mark.OPEN:
                 reasons.setdefault(line.note, []).append(line.text)
     for reason, texts in reasons.items():
-        more = f" and {len(texts) - 1} more" if len(texts) > 1 else ""
-        yield Task(f"Check by hand: “{texts[0]}”{more}. Open since {reason.rstrip('.')}.", "", "", ())
+        more = f" (and {len(texts) - 1} more lines)" if len(texts) > 1 else ""
+        yield Task(f"Check by hand “{texts[0]}”{more}: {reason.rstrip('.')}.", "", "", ())

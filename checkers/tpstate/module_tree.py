@@ -81,7 +81,9 @@ class ModuleTree:
         entry = self.analysis.objects.get(id(cls))
         site = Site(cls.module, cls.node)
         if entry is None:
-            return Module("", cls.dotted, cls, site, "unresolved", note="its constructor could not be followed")
+            return Module(
+                "", cls.dotted, cls, site, "unresolved", note="its constructor could not be followed"
+            )
         module = self._module(entry[1], "", 0)
         notes = [text for failed, text in self.analysis.log.failed if failed is cls]
         return replace(module, site=site, note=f"only followed in part: {notes[0]}" if notes else module.note)
@@ -110,7 +112,9 @@ class ModuleTree:
         if not children:
             style = obj.args.get("style")
             text = f"style {style.value!r}" if isinstance(style, Const) else "its style"
-            return Module(name, obj.cls.dotted, obj.cls.facts, site, "unresolved", note=f"{text} could not be resolved")
+            return Module(
+                name, obj.cls.dotted, obj.cls.facts, site, "unresolved", note=f"{text} could not be resolved"
+            )
         return replace(children[0], name=name, via=via, site=site)
 
     def _children(self, obj: Obj, depth: int) -> Iterator[Module]:
@@ -123,7 +127,10 @@ class ModuleTree:
                 if held is None:
                     if self._is_called(obj, attr):
                         note = "what it holds is known at run time only"
-                        yield Module(name or "[…]", "", None, obj.made_at, "unresolved", note=note, condition=condition)
+                        site = self._written(obj, attr, None) or obj.made_at
+                        yield Module(
+                            name or "[…]", "", None, site, "unresolved", note=note, condition=condition
+                        )
                     continue
                 if held.cls.facts is not None:
                     if held.cls.facts.is_dataclass() or not self.project.is_module_class(held.cls.facts):
@@ -174,13 +181,16 @@ class ModuleTree:
         for kind in ("plain", "unresolved", "framework"):
             if kind in below:
                 return kind
-        is_hidden = cls is None and not obj.cls.dotted.startswith("torch.") or cls is not None and self._hides_layers(cls)
-        return "unresolved" if is_hidden and not children and (cls is None or obj.opaque) else "other"
+        is_hidden = (
+            not obj.cls.dotted.startswith("torch.") if cls is None else obj.opaque and self._hides_layers(cls)
+        )
+        return "unresolved" if is_hidden and not children else "other"
 
     def _hides_layers(self, cls: ClassFacts) -> bool:
         """Whether a base of a class is out of sight and no plain torch module."""
         return any(
-            isinstance(entry, External) and not entry.dotted.startswith("torch.nn") for entry in self.project.mro(cls)
+            isinstance(entry, External) and not entry.dotted.startswith("torch.nn")
+            for entry in self.project.mro(cls)
         )
 
 
