@@ -100,6 +100,19 @@ class FileSet:
         """The file that messages name so, if it was read and parsed."""
         return self._loaded.get(Path(os.path.abspath(shown)))
 
+    def renamed(self, path: Path) -> tuple[str, Path] | None:
+        """The package, and its folder, that a file is installed under by another name than its folders'."""
+        return next((item for item in self.packages.items() if path.is_relative_to(item[1])), None)
+
+    def installed_at(self, dotted: str) -> list[Path]:
+        """Files that a dotted name may mean by such packages."""
+        found = []
+        for package, folder in self.packages.items():
+            if dotted == package or dotted.startswith(f"{package}."):
+                base = folder.joinpath(*dotted.removeprefix(package).split(".")[1:])
+                found += [base.with_name(f"{base.name}.py"), base / "__init__.py"]
+        return [path for path in found if self.exists(path)]
+
     @property
     def parsed(self) -> list[SourceFile]:
         """Every file that was parsed so far."""

@@ -108,7 +108,7 @@ class Project:
         return self._modules[path]
 
     def _module_name(self, path: Path) -> str:
-        mapped = next((item for item in self.files.packages.items() if path.is_relative_to(item[1])), None)
+        mapped = self.files.renamed(path)
         root = mapped[1] if mapped is not None else self.root_of(path)
         parts = list(path.relative_to(root).with_suffix("").parts)
         if parts and parts[-1] == "__init__":
@@ -158,12 +158,8 @@ class Project:
         own = self.root_of(near.path)
         roots = list(dict.fromkeys([own, *self.files.roots_for(near.path), near.path.parent]))
         namespace: NamespaceRef | None = None
-        for package, folder in self.files.packages.items():
-            if dotted == package or dotted.startswith(f"{package}."):
-                base = folder.joinpath(*dotted.removeprefix(package).split(".")[1:])
-                for candidate in (base.with_name(f"{base.name}.py"), base / "__init__.py"):
-                    if self.files.exists(candidate):
-                        return self.module_at(candidate)
+        for candidate in self.files.installed_at(dotted):
+            return self.module_at(candidate)
         for root in roots:
             base = root.joinpath(*parts)
             # A single name is never a lone file or bare folder of another part of the tree: `torch`, `utils`.

@@ -64,8 +64,9 @@ class Node:
     """A module of the call tree. `via` is the wrapper that builds it by a style.
 
     `kind`: distributed, parallel (a parallel layer), plain (holds a linear layer that stays whole), framework (of the
-    training framework, which splits itself), other (nothing to split) or unresolved. `config`: passed, stops (a parallel layer below needs it and this call does not hand it
-    on), or empty where none is needed. `as_in` names the place of an equal subtree that was printed before.
+    training framework, which splits itself), other (nothing to split) or unresolved. `config`: passed, stops (a parallel
+    layer below needs it and this call does not hand it on), or empty where none is needed. `as_in` names the place of
+    an equal subtree that was printed before.
     """
 
     name: str
@@ -147,8 +148,10 @@ class DropPathRow:
 
 @dataclass(frozen=True)
 class DropPathTable:
-    """`total` counts the blocks of all stages, `original_total` those of the original model. `is_unused` where both build
-    blocks and none of them is given a rate."""
+    """`total` counts the blocks of all stages, `original_total` those of the original model.
+
+    `is_unused` where both build blocks and none of them is given a rate.
+    """
 
     total: int | None = None
     original_total: int | None = None
