@@ -18,6 +18,7 @@ from .selection import selected_rules
 from .settings import Settings
 from .suppression import split_suppressed
 from .tpstate.analysis import Analysis
+from .workers import apply_rules
 from .tpstate.census import count_layers
 
 Progress = Callable[[str, int, int], None]
@@ -45,6 +46,7 @@ def run(
 
     `progress(step, done, total)` is called as the run goes on. Findings are sorted and each is there once.
     """
+<<<<<<< HEAD
     with room():
         return examine(file_set or FileSet.gather(paths, settings), settings, progress).result
 
@@ -67,6 +69,22 @@ def examine(files: FileSet, settings: Settings, progress: Progress | None = None
             text = " ".join(f"{type(error).__name__}: {error}".split())
             skipped.append(Skipped(rule.symbol, f"internal error in rule {rule.symbol}: {text}"))
     return Examination(_result(found, skipped, analysis, files), analysis, files, rules)
+=======
+    with _room():
+        files = file_set or FileSet.gather(paths, settings)
+        project = Project(files, settings)
+        analysis = Analysis(project)
+        analysis.run_all(progress)
+        skipped = [
+            Skipped(cls.module.display, f"internal error in class {cls.name}: {text}")
+            for cls, text in analysis.log.failed
+        ]
+        found: list[Finding] = []
+        for findings, fault in apply_rules(tuple(rules_for(project)), analysis, settings.jobs):
+            found += findings
+            skipped += fault
+        return _result(found, skipped, analysis, files)
+>>>>>>> main
 
 
 def rules_for(project: Project) -> Iterator[Rule]:

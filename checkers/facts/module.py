@@ -173,7 +173,9 @@ def _read_class(node: ast.ClassDef, module: ModuleFacts) -> ClassFacts:
 
 
 def _is_setter(function: ast.FunctionDef) -> bool:
-    return any(isinstance(d, ast.Attribute) and d.attr in ("setter", "deleter") for d in function.decorator_list)
+    return any(
+        isinstance(d, ast.Attribute) and d.attr in ("setter", "deleter") for d in function.decorator_list
+    )
 
 
 def _edges(tree: ast.Module) -> Iterator[ImportEdge]:
@@ -193,6 +195,10 @@ def _edges(tree: ast.Module) -> Iterator[ImportEdge]:
             pending += [(child, kind) for child in node.orelse]
         elif isinstance(node, ast.Try) and node.handlers:
             pending += [(child, "guarded" if kind == "module" else kind) for child in node.body]
-            pending += [(child, kind) for part in (node.handlers, node.orelse, node.finalbody) for child in part]
+            pending += [
+                (child, kind) for part in (node.handlers, node.orelse, node.finalbody) for child in part
+            ]
         elif isinstance(node, ast.stmt | ast.Module | ast.ExceptHandler):
-            pending += [(child, kind) for child in ast.iter_child_nodes(node) if not isinstance(child, ast.expr)]
+            pending += [
+                (child, kind) for child in ast.iter_child_nodes(node) if not isinstance(child, ast.expr)
+            ]

@@ -118,6 +118,10 @@ class FileSet:
         """Every file that was parsed so far."""
         return [file for file in self._loaded.values() if file is not None]
 
+    def names_in(self, folder: Path) -> frozenset[str]:
+        """What a folder holds."""
+        return self._folders.names(str(folder))
+
     def exists(self, path: Path) -> bool:
         """Whether a file or folder is there, from listings of folders that are read once."""
         return self._folders.has(str(path))

@@ -23,7 +23,9 @@ _PIPELINE = re.compile(
 _RANK = re.compile(
     r"pipeline_model_parallel_(rank|world_size)|is_pipeline_(first|last)_stage|get_pp_rank|pp_rank\b"
 )
-_NOT_USER_CODE = re.compile(r"(^|/)(megatron/(core|training|legacy|model|inference)|tests?(_\w+)?)/|(^|/)test_[^/]*$")
+_NOT_USER_CODE = re.compile(
+    r"(^|/)(megatron/(core|training|legacy|model|inference)|tests?(_\w+)?)/|(^|/)test_[^/]*$"
+)
 
 
 @dataclass(frozen=True, eq=False)

@@ -34,7 +34,7 @@ def file_table(subject: Subject) -> tuple[FileRow, ...]:
 
 
 def _counterparts(subject: Subject) -> dict[object, ClassFacts]:
-    """Distributed modules by their original: its class by the names of both, else its file by the names of the files."""
+    """Distributed modules by their original: its class by the names of both, else its file by name."""
     found: dict[object, ClassFacts] = {}
     for cls in distributed_classes(subject.project):
         original, path = original_of(subject.project, cls), original_path(cls.module.path)

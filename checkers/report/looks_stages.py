@@ -105,10 +105,10 @@ def recomputed(scene: Scene) -> str:
     found = [
         {name for trace in scene.flow(stage).traces for name in trace.checkpointed} for stage in _all(scene)
     ]
-    count = sum(map(len, found))
-    if not count:
+    calls = sum(map(len, found))
+    if not calls:
         raise Unseen("no call of a fuser or transformer, and no checkpoint, was seen in the forwards")
-    return f"{count(count, 'call')} through a checkpoint"
+    return f"{count(calls, 'call')} through a checkpoint"
 
 
 def _all(scene: Scene) -> list[Stage]:

@@ -45,8 +45,7 @@ class Checklist:
 
 @dataclass(frozen=True)
 class FileRow:
-    """A module of the original model (`cls` in the file `original`), and the file that its distributed counterpart lives
-    in or should.
+    """A module of the original model (`cls` in the file `original`), and the file of its distributed counterpart.
 
     `mark` is None where nothing of the module can be split, so that it needs no counterpart.
     """
@@ -64,9 +63,9 @@ class Node:
     """A module of the call tree. `via` is the wrapper that builds it by a style.
 
     `kind`: distributed, parallel (a parallel layer), plain (holds a linear layer that stays whole), framework (of the
-    training framework, which splits itself), other (nothing to split) or unresolved. `config`: passed, stops (a parallel
-    layer below needs it and this call does not hand it on), or empty where none is needed. `as_in` names the place of
-    an equal subtree that was printed before.
+    training framework, which splits itself), other (nothing to split) or unresolved. `config`: passed, stops (a
+    parallel layer below needs it and this call does not hand it on), or empty where none is needed. `as_in` names the
+    place of an equal subtree that was printed before.
     """
 
     name: str

@@ -21,7 +21,10 @@ class BiasDropped(Rule):
     code, symbol = "E7113", "bias-dropped"
     message = "`%(layer)s` has skip_bias_add=True and returns its bias, which is discarded here"
     advice = "Add the returned bias, or build `%(layer)s` with skip_bias_add=False."
-    why = "The bias parameter exists and never takes part: it gets no gradient, and a checkpoint that has one gives other results."
+    why = (
+        "The bias parameter exists and never takes part: it gets no gradient, and a checkpoint that has one gives "
+        "other results."
+    )
     symptom = Symptom.WRONG_NUMBERS
     runtime = "output without bias; the bias has no gradient"
     limits = "Silent where `bias` or `skip_bias_add` cannot be told, or the pair is kept."

@@ -78,7 +78,9 @@ class CatOfShards(Rule):
 
     def check(self, analysis: Analysis) -> Iterator[Finding]:
         for events in by_site(analysis.log.events, ParallelCall):
-            event = first_certain([event for event in events if is_built_by(event, ROW) and _is_joined(event)])
+            event = first_certain(
+                [event for event in events if is_built_by(event, ROW) and _is_joined(event)]
+            )
             if event is not None:
                 yield self.finding(
                     site_place(event.site),

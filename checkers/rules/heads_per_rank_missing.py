@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from ..facts.module import ClassFacts
     from ..tpstate.analysis import Analysis
 
-_SHARES = re.compile(r"tensor_model_parallel|tp_size|world_size|per_rank|per_partition|divide\(|local_heads|//\s*\w*tp\b")
+_SHARES = re.compile(
+    r"tensor_model_parallel|tp_size|world_size|per_rank|per_partition|divide\(|local_heads|//\s*\w*tp\b"
+)
 _PROJECTIONS = ("q_proj", "qkv", "to_q", "to_qkv", "wq", "query", "qkv_proj", "query_key_value", "linear_qkv")
 
 
@@ -27,7 +29,9 @@ class HeadsPerRankMissing(Rule):
 
     code, symbol = "E7109", "heads-per-rank-missing"
     message = "`%(projection)s` is split across the TP ranks, but the class never computes heads per rank"
-    advice = "Add `self.num_heads_per_rank = num_heads // config.tensor_model_parallel_size`, and reshape with it."
+    advice = (
+        "Add `self.num_heads_per_rank = num_heads // config.tensor_model_parallel_size`, and reshape with it."
+    )
     why = "With num_heads of the whole model the reshape of a split projection does not fit at tp >= 2."
     symptom = Symptom.CRASH
     runtime = "shape '[...]' is invalid for input of size ..., at tp >= 2 only"

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import enum
 
-
 from .events import ParallelCall
-
 from .providers import Provider
-from .values import Const, Obj, State, Tensor
+from .states import State
+from .values import Const, Obj, Tensor
 
 
 class Verdict(enum.Enum):
@@ -51,5 +50,3 @@ def judge(event: ParallelCall) -> Verdict:
     if given.state is State.SHARDED:
         return Verdict.RIGHT if told else Verdict.WRONG
     return Verdict.UNKNOWN
-
-

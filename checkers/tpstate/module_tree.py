@@ -153,7 +153,7 @@ class ModuleTree:
         return any(f"self.{attr}(" in line for line in lines)
 
     def _written(self, owner: Obj, attr: str, made: Site | None) -> Site | None:
-        """The call in the owner's own code that makes an attribute: equal modules are built once, for the first owner."""
+        """The call in the owner's own code that makes an attribute: equal modules are built but once."""
         cls = owner.cls.facts
         if cls is None:
             return made

@@ -18,7 +18,11 @@ COLUMN, ROW, REPLICATED, EMBEDDING, PLAIN = "column", "row", "replicated", "embe
 PAIR, TENSOR, UNDECIDED = "pair", "tensor", "undecided"
 
 MEGATRON = "megatron"
+
 INFERENCE = "inference"
+
+PLATFORM_OPS = frozenset({"CustomOp", "MultiPlatformOp", "PluggableLayer", "TensorSchema"})
+"""vLLM's and SGLang's bases that pick a kernel, or check shapes, when the job runs: `forward_native` is what they compute."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +57,7 @@ class Provider:
 _CORE_COLUMN = Provider(
     "Megatron-Core", COLUMN, PAIR, gather=False, required=("config", "init_method"), keyword_only=True
 )
+
 _CORE_ROW = Provider(
     "Megatron-Core",
     ROW,
@@ -61,19 +66,33 @@ _CORE_ROW = Provider(
     required=("config", "init_method", "bias", "input_is_parallel", "skip_bias_add"),
     keyword_only=True,
 )
+
 _OLD_COLUMN = Provider("Megatron-LM 2", COLUMN, PAIR, gather=True)
+
 _OLD_ROW = Provider("Megatron-LM 2", ROW, PAIR, parallel=False)
-_TENSOR_COLUMN = Provider("fairscale", COLUMN, TENSOR, gather=True, positional=("in_features", "out_features"))
+
+_TENSOR_COLUMN = Provider(
+    "fairscale", COLUMN, TENSOR, gather=True, positional=("in_features", "out_features")
+)
+
 _TENSOR_ROW = Provider("fairscale", ROW, TENSOR, parallel=False, positional=("in_features", "out_features"))
+
 _VLLM = ("input_size", "output_size", "bias")
+
 _VLLM_COLUMN = Provider(
     "vLLM", COLUMN, PAIR, gather=False, positional=_VLLM, family=INFERENCE, tensor_flag="return_bias"
 )
-_VLLM_ROW = Provider("vLLM", ROW, PAIR, parallel=True, positional=_VLLM, family=INFERENCE, tensor_flag="return_bias")
+
+_VLLM_ROW = Provider(
+    "vLLM", ROW, PAIR, parallel=True, positional=_VLLM, family=INFERENCE, tensor_flag="return_bias"
+)
+
 _TE = Provider("Transformer Engine in Megatron", COLUMN, PAIR, gather=False)
+
 _DEEPSPEED_ROW = replace(_CORE_ROW, name="Megatron-DeepSpeed", required=("config", "init_method"))
 
 _CORE = r"(^|\.)megatron\.core(\.|$).*"
+
 _TABLE: tuple[tuple[str, Provider], ...] = (
     (r"(^|\.)vllm(_omni|_ascend)?\..*\.(Column|MergedColumn)ParallelLinear$", _VLLM_COLUMN),
     (r"(^|\.)vllm(_omni|_ascend)?\..*\.QKVParallelLinear$", replace(_VLLM_COLUMN, fused=True, positional=("hidden_size", "head_size", "total_num_heads"))),
@@ -110,9 +129,15 @@ def _compiled() -> tuple[tuple[re.Pattern[str], Provider], ...]:
     return tuple((re.compile(pattern), row) for pattern, row in _TABLE)
 
 
-_NAMES = re.compile(r"(Column|Row)Parallel(Linear|GELU)?|ParallelEmbedding|ReplicatedLinear|LinearNoTP|QKVParallel|Column|Row")
+_NAMES = re.compile(
+    r"(Column|Row)Parallel(Linear|GELU)?|ParallelEmbedding|ReplicatedLinear|LinearNoTP|QKVParallel|Column|Row"
+)
+
 _OWN_NAME = re.compile(r"^\w*?(Column|Row)Parallel(Linear)?(Torch)?$")
-_COLLECTIVE = re.compile(r"all_reduce|all_gather|reduce_scatter|_tensor_model_parallel_region|reduce_from|gather_from|_region\(")
+
+_COLLECTIVE = re.compile(
+    r"all_reduce|all_gather|reduce_scatter|_tensor_model_parallel_region|reduce_from|gather_from|_region\("
+)
 
 
 def provider_for(project: Project, cls: ClassFacts | External) -> Provider | None:
@@ -185,11 +210,15 @@ def _signature(cls: ClassFacts, row: Provider) -> Provider:
         return row
     spec = method.args
     positional = [arg.arg for arg in (*spec.posonlyargs, *spec.args)][1:]
-    defaults: dict[str, ast.expr | None] = dict(zip([arg.arg for arg in spec.kwonlyargs], spec.kw_defaults, strict=True))
+    defaults: dict[str, ast.expr | None] = dict(
+        zip([arg.arg for arg in spec.kwonlyargs], spec.kw_defaults, strict=True)
+    )
     for name, default in zip(reversed(positional), reversed(spec.defaults), strict=False):
         defaults[name] = default
     required = tuple(name for name in positional if name not in defaults)
-    required += tuple(arg.arg for arg, default in zip(spec.kwonlyargs, spec.kw_defaults, strict=True) if default is None)
+    required += tuple(
+        arg.arg for arg, default in zip(spec.kwonlyargs, spec.kw_defaults, strict=True) if default is None
+    )
     names = {*positional, *defaults}
     gather = _flag(defaults.get("gather_output"), row.gather) if "gather_output" in names else None
     parallel = _flag(defaults.get("input_is_parallel"), None) if "input_is_parallel" in names else None
@@ -204,7 +233,9 @@ def _signature(cls: ClassFacts, row: Provider) -> Provider:
 
 
 def _flag(default: ast.expr | None, otherwise: bool | None) -> bool | None:
-    return default.value if isinstance(default, ast.Constant) and isinstance(default.value, bool) else otherwise
+    return (
+        default.value if isinstance(default, ast.Constant) and isinstance(default.value, bool) else otherwise
+    )
 
 
 def accepts(row: Provider) -> set[str] | None:
@@ -249,7 +280,9 @@ def _kind_of(value: ast.expr, method: ast.FunctionDef) -> str:
 def _comes_from_forward(name: str, method: ast.FunctionDef) -> bool:
     """Whether a variable holds what another forward returned, which may be a pair."""
     for node in ast.walk(method):
-        if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == name for t in node.targets):
+        if isinstance(node, ast.Assign) and any(
+            isinstance(t, ast.Name) and t.id == name for t in node.targets
+        ):
             source = ast.unparse(node.value)
             if isinstance(node.value, ast.Tuple) or "forward(" in source or "super()" in source:
                 return True

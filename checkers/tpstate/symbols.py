@@ -20,11 +20,15 @@ class Quotient:
 
 
 Atom = str | Quotient
+
 Monomial = tuple[Atom, ...]
 
 _MAX_TERMS = 12
+
 _MAX_ATOMS = 48
+
 _MAX_NAME = 300
+
 _MAX_FACTOR = 1 << 128
 
 
@@ -56,7 +60,9 @@ class Poly:
     def atom(name: Atom) -> Poly:
         """A name or a quotient; a very long name (`((a % a) % (a % a)) % …`) is cut, with a digest of the rest."""
         if isinstance(name, str) and len(name) > _MAX_NAME:
-            name = f"{name[:_MAX_NAME]}…{md5(name.encode(errors='replace'), usedforsecurity=False).hexdigest()}"
+            name = (
+                f"{name[:_MAX_NAME]}…{md5(name.encode(errors='replace'), usedforsecurity=False).hexdigest()}"
+            )
         return Poly((((name,), Fraction(1)),))
 
     @property
@@ -145,7 +151,9 @@ class Poly:
             product = Poly.number(value)
             for atom in key:
                 if isinstance(atom, Quotient):
-                    product = product * atom.top.substituted(known).floor_divided(atom.bottom.substituted(known))
+                    product = product * atom.top.substituted(known).floor_divided(
+                        atom.bottom.substituted(known)
+                    )
                 else:
                     product = product * known.get(atom, Poly.atom(atom))
             total = total + product
@@ -170,7 +178,9 @@ class Poly:
             return "0"
         parts = []
         for key, value in self.terms:
-            names = [f"({atom})" if isinstance(atom, Quotient) and len(key) > 1 else str(atom) for atom in key]
+            names = [
+                f"({atom})" if isinstance(atom, Quotient) and len(key) > 1 else str(atom) for atom in key
+            ]
             if value != 1 or not names:
                 names.insert(0, str(value))
             parts.append(" * ".join(names))
