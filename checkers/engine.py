@@ -46,7 +46,6 @@ def run(
 
     `progress(step, done, total)` is called as the run goes on. Findings are sorted and each is there once.
     """
-<<<<<<< HEAD
     with room():
         return examine(file_set or FileSet.gather(paths, settings), settings, progress).result
 
@@ -56,35 +55,16 @@ def examine(files: FileSet, settings: Settings, progress: Progress | None = None
     project = Project(files, settings)
     analysis = Analysis(project)
     analysis.run_all(progress)
-    found: list[Finding] = []
     skipped = [
         Skipped(cls.module.display, f"internal error in class {cls.name}: {text}")
         for cls, text in analysis.log.failed
     ]
     rules = tuple(rules_for(project))
-    for rule in rules:
-        try:
-            found += rule.check(analysis)
-        except Exception as error:  # one rule's fault must not hide what the others found
-            text = " ".join(f"{type(error).__name__}: {error}".split())
-            skipped.append(Skipped(rule.symbol, f"internal error in rule {rule.symbol}: {text}"))
+    found: list[Finding] = []
+    for findings, fault in apply_rules(rules, analysis, settings.jobs):
+        found += findings
+        skipped += fault
     return Examination(_result(found, skipped, analysis, files), analysis, files, rules)
-=======
-    with _room():
-        files = file_set or FileSet.gather(paths, settings)
-        project = Project(files, settings)
-        analysis = Analysis(project)
-        analysis.run_all(progress)
-        skipped = [
-            Skipped(cls.module.display, f"internal error in class {cls.name}: {text}")
-            for cls, text in analysis.log.failed
-        ]
-        found: list[Finding] = []
-        for findings, fault in apply_rules(tuple(rules_for(project)), analysis, settings.jobs):
-            found += findings
-            skipped += fault
-        return _result(found, skipped, analysis, files)
->>>>>>> main
 
 
 def rules_for(project: Project) -> Iterator[Rule]:

@@ -152,16 +152,12 @@ class Project:
         if folder not in self._around:
             self._around[folder] = list(dict.fromkeys([own, *self.files.roots_for(near.path), folder]))
         namespace: NamespaceRef | None = None
-<<<<<<< HEAD
         for candidate in self.files.installed_at(dotted):
             return self.module_at(candidate)
-        for root in roots:
-=======
         for root in self._around[folder]:
             listed = self.files.names_in(root)
             if parts[0] not in listed and f"{parts[0]}.py" not in listed:
                 continue
->>>>>>> main
             base = root.joinpath(*parts)
             # A single name is never a lone file or bare folder of another part of the tree: `torch`, `utils`.
             around = len(parts) > 1 or near.path.is_relative_to(root)
