@@ -73,7 +73,7 @@ TENSOR = (
           "distributed-counterpart-missing distributed-module-unregistered registry-target-missing "
           "unknown-module-style registry-entry-called distributed-naming module-reimplemented", parallel.counterparts),
     Check("Every One* style, Mlp and nn.Linear on the way down is a distributed one", "2.1; detection step 2",
-          "non-distributed-style-in-chain plain-linear-in-distributed", parallel.chain),
+          "non-distributed-style-in-chain plain-linear-in-distributed", parallel.distributed_chain),
     Check("Distributed modules take config, and it reaches every parallel layer", "2.3",
           "config-parameter-missing config-not-forwarded config-none-dereferenced parallel-layer-argument-missing",
           parallel.chain),

@@ -32,6 +32,25 @@ def chain(scene: Scene) -> str:
     return f"{said}, every module on the way resolved"
 
 
+def distributed_chain(scene: Scene) -> str:
+    """Every module on the way, none of them a linear layer that stays whole."""
+    said = chain(scene)
+    allowed = scene.subject.project.settings.allow_plain_linear
+    plain = [
+        m
+        for m in scene.subject.tree.modules()
+        if m.kind == "plain" and m.dotted.rsplit(".", 1)[-1] not in allowed
+    ]
+    leaves = [m for m in plain if not m.children and m.site is not None]
+    if leaves and leaves[0].site is not None:
+        site = leaves[0].site
+        where = f"{site.module.display}:{site.node.lineno}"
+        raise Unseen(
+            f"`{leaves[0].name}` ({where}) stays whole on every rank, which is right for a small layer alone"
+        )
+    return said
+
+
 def attention(scene: Scene) -> str:
     """Every attention module."""
     said = chain(scene)

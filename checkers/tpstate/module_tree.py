@@ -12,10 +12,11 @@ from ..facts.module import ClassFacts
 from ..project.project import External
 from ..project.registries import wrappers
 from .analysis import Analysis
+from .choices import Choice
 from .events import Site
 from .inputs import layer_row
 from .providers import COLUMN, PLAIN, ROW
-from .values import Choice, Const, Heap, Obj, Seq, Table, Unknown, Value
+from .values import Const, Heap, Obj, Seq, Table, Unknown, Value
 
 _LINEAR = ("torch.nn.Linear", "torch.nn.Bilinear", "torch.nn.MultiheadAttention")
 _KINDS = {COLUMN: "column-parallel", ROW: "row-parallel"}

@@ -52,7 +52,9 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Tree:
 
 def line(model: ModelReport, start: str) -> Line:
     """The line of a checklist that begins so."""
-    (found,) = [line for checklist in model.checklists for line in checklist.lines if line.text.startswith(start)]
+    (found,) = [
+        line for checklist in model.checklists for line in checklist.lines if line.text.startswith(start)
+    ]
     return found
 
 

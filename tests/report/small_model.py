@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-_STAGE = '''
+_STAGE = """
 from onescience.distributed.megatron.core.tensor_parallel import checkpoint
 from onescience.distributed.megatron.training import get_args
 from onescience.distributed.megatron.training.arguments import core_transformer_config_from_args
 from onescience.modules import OneFuser
 from torch import nn
-'''
+"""
 
-_BODY = '''
+_BODY = """
 
 class Tiny_stage{rank}(nn.Module):
-    def __init__(self, grid=(8, 16), dim=32, depth1=2, depth2=2, config=None, **kwargs):
+    def __init__(self, grid=(8, 16), dim=32, depths=(1, 1, 2), config=None, **kwargs):
         super().__init__()
         if config is None:
             config = core_transformer_config_from_args(get_args())
@@ -21,18 +21,9 @@ class Tiny_stage{rank}(nn.Module):
         self.pre_process = None
         self.share_embeddings_and_output_weights = None
         self.input_tensor = None
-        rates = np.linspace(0, 0.2, depth1 + depth2).tolist()
-        self.layer{number} = OneFuser(
-            style="TinyDistributedFuser",
-            dim=dim,
-            input_resolution=grid,
-            depth=depth{number},
-            num_heads=4,
-            window_size=(2, 4),
-            drop_path=rates[{slice}],
-            config=config,
-        )
-
+        depth1, depth2, depth3 = depths
+        rates = np.linspace(0, 0.2, depth1 + depth2 + depth3).tolist()
+{layers}
     def set_input_tensor(self, input_tensor):
         self.input_tensor = input_tensor
 
@@ -41,58 +32,74 @@ class Tiny_stage{rank}(nn.Module):
 
     def sharded_state_dict(self, prefix="", sharded_offsets=(), metadata=None):
         return {{}}
+"""
+
+
+def _layer(number: int, style: str, rates: str, config: str = "") -> str:
+    return f'''        self.layer{number} = OneFuser(
+            style="{style}",
+            dim=dim,
+            input_resolution=grid,
+            depth=depth{number},
+            num_heads=4,
+            window_size=(2, 4),
+            drop_path=rates[{rates}],{config}
+        )
 '''
+
+
+_SLICES = ("", ":depth1", "depth1 : depth1 + depth2", "depth1 + depth2 :")
+
+
+def _split(number: int) -> str:
+    return _layer(number, "TinyDistributedFuser", _SLICES[number], "\n            config=config,")
+
 
 STAGE0 = (
     "import numpy as np"
     + _STAGE
-    + _BODY.format(rank=0, number=1, slice=":depth1")
-    + '''
+    + _BODY.format(rank=0, layers=_split(1) + _split(2))
+    + """
     def forward(self, x):
-        x = checkpoint(self.layer1, False, x)
-        skip = x
-        x = x * 2
+        skip = checkpoint(self.layer1, False, x)
+        x = checkpoint(self.layer2, False, skip)
         return x, skip
-'''
+"""
 )
 
 STAGE1 = (
-    "import numpy as np\nimport torch"
+    "import numpy as np"
     + _STAGE
-    + _BODY.format(rank=1, number=2, slice="depth1:")
-    + '''
+    + _BODY.format(rank=1, layers=_split(3))
+    + """
     def forward(self, x=None):
         x, skip = tuple(self.input_tensor)
-        x = checkpoint(self.layer2, False, x)
+        x = checkpoint(self.layer3, False, x)
         return x + skip
-'''
+"""
 )
 
-ORIGINAL = '''import numpy as np
+ORIGINAL = (
+    """import numpy as np
 from onescience.modules import OneFuser
 from torch import nn
 
 
 class Tiny(nn.Module):
-    def __init__(self, grid=(8, 16), dim=32, depth1=2, depth2=2):
+    def __init__(self, grid=(8, 16), dim=32, depths=(1, 1, 2)):
         super().__init__()
-        rates = np.linspace(0, 0.2, depth1 + depth2).tolist()
-        self.layer1 = OneFuser(
-            style="TinyFuser", dim=dim, input_resolution=grid, depth=depth1, num_heads=4, window_size=(2, 4),
-            drop_path=rates[:depth1],
-        )
-        self.layer2 = OneFuser(
-            style="TinyFuser", dim=dim, input_resolution=grid, depth=depth2, num_heads=4, window_size=(2, 4),
-            drop_path=rates[depth1:],
-        )
-
+        depth1, depth2, depth3 = depths
+        rates = np.linspace(0, 0.2, depth1 + depth2 + depth3).tolist()
+"""
+    + "".join(_layer(number, "TinyFuser", _SLICES[number]) for number in (1, 2, 3))
+    + """
     def forward(self, x):
-        x = self.layer1(x)
-        skip = x
-        return self.layer2(x * 2) + skip
-'''
+        skip = self.layer1(x)
+        return self.layer3(self.layer2(skip)) + skip
+"""
+)
 
-FUSER = '''from torch import nn
+FUSER = """from torch import nn
 
 from ..mlp.onemlp import OneMlp
 
@@ -109,9 +116,9 @@ class TinyFuser(nn.Module):
         for block in self.blocks:
             x = x + block(x)
         return x
-'''
+"""
 
-DISTRIBUTED_FUSER = '''from torch import nn
+DISTRIBUTED_FUSER = """from torch import nn
 
 from ..mlp.onemlp import OneMlp
 
@@ -130,9 +137,9 @@ class TinyDistributedFuser(nn.Module):
         for block in self.blocks:
             x = x + block(x)
         return x
-'''
+"""
 
-MLP = '''from torch import nn
+MLP = """from torch import nn
 
 
 class TinyMlp(nn.Module):
@@ -144,9 +151,9 @@ class TinyMlp(nn.Module):
 
     def forward(self, x):
         return self.fc2(self.act(self.fc1(x)))
-'''
+"""
 
-DISTRIBUTED_MLP = '''from onescience.distributed.megatron.core.tensor_parallel import ColumnParallelLinear, RowParallelLinear
+DISTRIBUTED_MLP = """from onescience.distributed.megatron.core.tensor_parallel import ColumnParallelLinear, RowParallelLinear
 from torch import nn
 
 
@@ -166,13 +173,13 @@ class TinyDistributedMlp(nn.Module):
         x, _ = self.fc1(x)
         x, _ = self.fc2(self.act(x))
         return x
-'''
+"""
 
 
 def _registry(kind: str, entries: dict[str, str]) -> str:
     imports = "".join(f"from .{module} import {name}\n" for name, module in entries.items())
     table = "".join(f'    "{name}": {name},\n' for name in entries)
-    return f'''from torch import nn
+    return f"""from torch import nn
 
 {imports}
 _{kind.upper()}_REGISTRY = {{
@@ -188,10 +195,10 @@ class One{kind.capitalize()}(nn.Module):
 
     def forward(self, x):
         return self.inner(x)
-'''
+"""
 
 
-SCRIPT = '''from functools import partial
+SCRIPT = """from functools import partial
 from pathlib import Path
 
 import torch
@@ -246,12 +253,15 @@ if __name__ == "__main__":
         forward_step_func=forward_step_func,
         args_defaults={"dataloader_type": "cyclic"},
     )
-'''
+"""
 
 SRC = "src/onescience"
 TRAIN = "examples/earth/tiny_distributed/train.py"
 YAML = "examples/earth/tiny_distributed/conf/config.yaml"
-STAGE_FILES = (f"{SRC}/models/tiny_distributed/tiny_stage0.py", f"{SRC}/models/tiny_distributed/tiny_stage1.py")
+STAGE_FILES = (
+    f"{SRC}/models/tiny_distributed/tiny_stage0.py",
+    f"{SRC}/models/tiny_distributed/tiny_stage1.py",
+)
 
 FILES = {
     "setup.py": "",
