@@ -105,10 +105,13 @@ class Project:
         return self._modules[path]
 
     def _module_name(self, path: Path) -> str:
-        root = self.root_of(path)
+        mapped = self.files.renamed(path)
+        root = mapped[1] if mapped is not None else self.root_of(path)
         parts = list(path.relative_to(root).with_suffix("").parts)
         if parts and parts[-1] == "__init__":
             parts.pop()
+        if mapped is not None:
+            parts = [*mapped[0].split("."), *parts]
         return ".".join(parts) or path.parent.name
 
     def root_of(self, path: Path) -> Path:
@@ -151,6 +154,8 @@ class Project:
         if folder not in self._around:
             self._around[folder] = list(dict.fromkeys([own, *self.files.roots_for(near.path), folder]))
         namespace: NamespaceRef | None = None
+        for candidate in self.files.installed_at(dotted):
+            return self.module_at(candidate)
         for root in self._around[folder]:
             listed = self.files.names_in(root)
             if parts[0] not in listed and f"{parts[0]}.py" not in listed:

@@ -41,12 +41,12 @@ def _loses_it(event: Built) -> Site | None:
     for site in sites(event):
         if not isinstance(site.node, ast.Call):
             return None
-        if not _hands_config(site.node):
+        if not hands_config(site.node):
             return site
     return None
 
 
-def _hands_config(call: ast.Call) -> bool:
+def hands_config(call: ast.Call) -> bool:
     for keyword in call.keywords:
         if keyword.arg is None:
             return True

@@ -6,19 +6,7 @@ import ast
 
 from . import indexing
 from .interpreter import Interpreter
-from .values import (
-    UNKNOWN,
-    Cls,
-    Const,
-    Heap,
-    Known,
-    Kwargs,
-    Obj,
-    Pair,
-    Seq,
-    Tensor,
-    Value,
-)
+from .values import UNKNOWN, Cls, Const, Heap, Known, Kwargs, Obj, Pair, Seq, Tensor, Value
 
 
 def is_instance(interp: Interpreter, args: tuple[Value, ...], kwargs: Kwargs, node: ast.expr) -> Value:

@@ -11,20 +11,7 @@ from .interpreter import Interpreter
 from .provider_table import Provider
 from .states import State
 from .symbols import Poly
-from .values import (
-    NONE,
-    UNKNOWN,
-    Const,
-    Heap,
-    Kwargs,
-    Obj,
-    Pair,
-    Seq,
-    Table,
-    Tensor,
-    Value,
-    poly_of,
-)
+from .values import NONE, UNKNOWN, Const, Heap, Kwargs, Obj, Pair, Seq, Table, Tensor, Value, poly_of
 
 
 def build_external(

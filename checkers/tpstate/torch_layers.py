@@ -9,17 +9,7 @@ from .events import ShardedEscape
 from .interpreter import Interpreter
 from .states import State
 from .symbols import Poly
-from .values import (
-    PER_RANK,
-    UNKNOWN,
-    Kwargs,
-    Obj,
-    Seq,
-    Sym,
-    Tensor,
-    Value,
-    poly_of,
-)
+from .values import PER_RANK, UNKNOWN, Kwargs, Obj, Seq, Sym, Tensor, Value, poly_of
 
 _KEEPS = frozenset(
     {
