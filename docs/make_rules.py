@@ -30,8 +30,8 @@ def page() -> str:
 def _page() -> Iterator[str]:
     rules = sorted(all_rules(), key=lambda rule: (rule.code[1:], rule.code))
     yield from ("# Rules", "", "Made by `python docs/make_rules.py` from the rule classes; do not edit.", "")
-    yield "Letters: E crashes, hangs or computes the wrong thing; W works today and is a trap; R wastes time, memory or "
-    yield "bandwidth; C is naming and layout."
+    yield "Letters: E crashes, hangs or computes the wrong thing; W works today and is a trap;"
+    yield "R wastes time, memory or bandwidth; C is naming and layout."
     for digits, title in GROUPS.items():
         yield from (
             "",
