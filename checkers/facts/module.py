@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+from ..files.source import SourceFile
 from .nodes import children
 
 
@@ -107,11 +108,11 @@ class ModuleFacts:
         return ".".join([*base, tail] if tail else base)
 
 
-def read_module(name: str, path: Path, display: str, text: str, tree: ast.Module) -> ModuleFacts:
+def read_module(name: str, source: SourceFile) -> ModuleFacts:
     """Collect the facts of one parsed file."""
-    facts = ModuleFacts(name, path, display, text, tree, lines=text.split("\n"))
-    _bind_block(facts, tree.body, conditional=False)
-    facts.edges.extend(_edges(tree))
+    facts = ModuleFacts(name, source.path, source.display, source.text, source.tree, lines=source.lines)
+    _bind_block(facts, source.tree.body, conditional=False)
+    facts.edges.extend(_edges(source.tree))
     return facts
 
 

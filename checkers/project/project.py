@@ -96,12 +96,7 @@ class Project:
         """The facts of a file, read on first use; None when it is absent or cannot be read."""
         if path not in self._modules:
             source = self.files.load(path)
-            name = self._module_name(path)
-            self._modules[path] = (
-                read_module(name, path, source.display, source.text, source.tree)
-                if source is not None
-                else None
-            )
+            self._modules[path] = None if source is None else read_module(self._module_name(path), source)
         return self._modules[path]
 
     def _module_name(self, path: Path) -> str:

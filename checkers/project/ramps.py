@@ -15,6 +15,7 @@ from .stages import Stages
 _OWN_INDEX = re.compile(r"rank|stage", re.IGNORECASE)
 _STAGE_COUNT = re.compile(r"^(pp|pp_size|num_stages|n_stages|(?!\w*virtual)\w*pipeline\w*_size)$")
 _WORTH = re.compile(r"drop_?(path|rate)|\bdpr\b|stochastic_depth|path_rate", re.IGNORECASE)
+_RAMP = re.compile(r"linspace|range")
 _RATE = re.compile(r"drop|rate|dpr|ramp|path|stochastic", re.IGNORECASE)
 
 
@@ -33,7 +34,7 @@ def local_ramps(project: Project) -> Iterator[LocalRamp]:
         if not _WORTH.search(module.text):
             continue
         for scope in walk(module.tree):
-            if isinstance(scope, ast.FunctionDef):
+            if isinstance(scope, ast.FunctionDef) and _RAMP.search(module.text_of(scope)):
                 yield from _in_function(module, scope)
 
 

@@ -103,7 +103,7 @@ class StageAttributeMissing(Rule):
         """`self.config = None` that nothing fills in later."""
         cls = stage.cls
         init = cls.methods.get("__init__")
-        if init is None:
+        if init is None or "self.config" not in cls.text:
             return
         writes = [node for node in walk(cls.node) if _writes_config(node)]
         empty = [node for node in writes if isinstance(node.value, ast.Constant) and node.value.value is None]  # type: ignore[attr-defined]

@@ -23,6 +23,7 @@ _TYPES = re.compile(r"\b(YParams|DictConfig|OmegaConf|EasyDict|Namespace|Munch)\
 _LOADERS = re.compile(
     r"(^|\.)(YParams|safe_load|full_load|unsafe_load|OmegaConf\.load|load_yaml|load_config)$"
 )
+_LOADED = re.compile(r"YParams|_load\b|OmegaConf|load_yaml|load_config")
 _MODEL_KEYS = frozenset(
     "img_size patch_size embed_dim window_size in_chans out_chans depth depths mask mask_full mlp_ratio".split()
 )
@@ -90,6 +91,8 @@ class StageTakesYamlConfig(Rule):
 
     def _calls(self, found: StageMap) -> Iterator[Finding]:
         """A call of a mapped class that is given an object loaded from YAML."""
+        if not _LOADED.search(found.module.text):
+            return
         loaded: set[str] = set()
         holders = {cls.name for cls in found.entries.values() if cls is not None}
         for node in walk(found.module.tree):
