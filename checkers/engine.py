@@ -7,6 +7,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from .files.discovery import FileSet
@@ -18,10 +19,21 @@ from .settings import Settings
 from .suppression import split_suppressed
 from .tpstate.analysis import Analysis
 from .tpstate.census import count_layers
+from .workers import apply_rules
 
 Progress = Callable[[str, int, int], None]
 
 _RECURSION = 12_000
+
+
+@dataclass(frozen=True)
+class Examination:
+    """A run with everything it worked out, for those who ask more than the findings."""
+
+    result: Result
+    analysis: Analysis
+    files: FileSet
+    rules: tuple[Rule, ...]
 
 
 def run(
@@ -34,20 +46,25 @@ def run(
 
     `progress(step, done, total)` is called as the run goes on. Findings are sorted and each is there once.
     """
-    with _room():
-        files = file_set or FileSet.gather(paths, settings)
-        project = Project(files, settings)
-        analysis = Analysis(project)
-        analysis.run_all(progress)
-        found: list[Finding] = []
-        skipped = [Skipped(cls.module.display, f"internal error in class {cls.name}: {text}") for cls, text in analysis.log.failed]
-        for rule in rules_for(project):
-            try:
-                found += rule.check(analysis)
-            except Exception as error:  # one rule's fault must not hide what the others found
-                text = " ".join(f"{type(error).__name__}: {error}".split())
-                skipped.append(Skipped(rule.symbol, f"internal error in rule {rule.symbol}: {text}"))
-        return _result(found, skipped, analysis, files)
+    with room():
+        return examine(file_set or FileSet.gather(paths, settings), settings, progress).result
+
+
+def examine(files: FileSet, settings: Settings, progress: Progress | None = None) -> Examination:
+    """Check a set of files and keep what was worked out; call it, and use its analysis, inside `room()`."""
+    project = Project(files, settings)
+    analysis = Analysis(project)
+    analysis.run_all(progress)
+    skipped = [
+        Skipped(cls.module.display, f"internal error in class {cls.name}: {text}")
+        for cls, text in analysis.log.failed
+    ]
+    rules = tuple(rules_for(project))
+    found: list[Finding] = []
+    for findings, fault in apply_rules(rules, analysis, settings.jobs):
+        found += findings
+        skipped += fault
+    return Examination(_result(found, skipped, analysis, files), analysis, files, rules)
 
 
 def rules_for(project: Project) -> Iterator[Rule]:
@@ -82,11 +99,17 @@ def _result(found: list[Finding], skipped: list[Skipped], analysis: Analysis, fi
         Skipped(path, f"too large to follow to the end, checked in part: {', '.join(names)}")
         for path, names in too_large.items()
     ]
-    return Result(findings, undecided, sorted([*files.skipped, *skipped, *exhausted], key=lambda s: (s.path, s.reason)), summary, suppressed)
+    return Result(
+        findings,
+        undecided,
+        sorted([*files.skipped, *skipped, *exhausted], key=lambda s: (s.path, s.reason)),
+        summary,
+        suppressed,
+    )
 
 
 @contextmanager
-def _room() -> Iterator[None]:
+def room() -> Iterator[None]:
     """Deep code needs a deep stack; syntax trees hold no cycles, so collecting garbage only costs time."""
     limit, was_on = sys.getrecursionlimit(), gc.isenabled()
     sys.setrecursionlimit(max(limit, _RECURSION))

@@ -13,7 +13,7 @@ from ..finding import Skipped
 from ..settings import Settings
 from .context import users
 from .prefilter import is_relevant, speaks_of_ranks
-from .roots import Folders, import_roots, project_root
+from .roots import Folders, import_roots, package_folders, project_root
 from .source import SourceFile, Unusable, decode, parse, read_bytes
 from .walk import Rules, is_ignored, outer_rules, patterns, walk
 
@@ -30,6 +30,7 @@ class FileSet:
             them; parsed, sorted by path.
         targets: absolute paths of the Python files that findings are reported for.
         roots: folders from which absolute imports may start, outermost first.
+        packages: folders of packages that are installed under another name than theirs.
         skipped: targets, and files loaded for their sake, that could not be analysed.
         unusable: given paths that could not be checked at all (missing, unparsable, no Python files inside).
         seen: number of Python files among the targets.
@@ -38,6 +39,7 @@ class FileSet:
     files: list[SourceFile] = field(default_factory=list)
     targets: set[Path] = field(default_factory=set)
     roots: list[Path] = field(default_factory=list)
+    packages: dict[str, Path] = field(default_factory=dict)
     skipped: list[Skipped] = field(default_factory=list)
     unusable: list[Skipped] = field(default_factory=list)
     seen: int = 0
@@ -45,6 +47,7 @@ class FileSet:
     _names: tuple[bytes, ...] = ()
     _loaded: dict[Path, SourceFile | None] = field(default_factory=dict)
     _folders: Folders = field(default_factory=Folders)
+    _order: dict[Path, list[Path]] = field(default_factory=dict)
 
     @classmethod
     def gather(
@@ -79,6 +82,7 @@ class FileSet:
         found.files.sort(key=lambda file: file.path)
         found.skipped.sort(key=lambda skip: skip.path)
         found.roots = import_roots(given, projects, found.files, found._folders)
+        found.packages = package_folders(projects, found._folders)
         return found
 
     def load(self, path: Path) -> SourceFile | None:
@@ -97,10 +101,27 @@ class FileSet:
         """The file that messages name so, if it was read and parsed."""
         return self._loaded.get(Path(os.path.abspath(shown)))
 
+    def renamed(self, path: Path) -> tuple[str, Path] | None:
+        """The package, and its folder, that a file is installed under by another name than its folders'."""
+        return next((item for item in self.packages.items() if path.is_relative_to(item[1])), None)
+
+    def installed_at(self, dotted: str) -> list[Path]:
+        """Files that a dotted name may mean by such packages."""
+        found = []
+        for package, folder in self.packages.items():
+            if dotted == package or dotted.startswith(f"{package}."):
+                base = folder.joinpath(*dotted.removeprefix(package).split(".")[1:])
+                found += [base.with_name(f"{base.name}.py"), base / "__init__.py"]
+        return [path for path in found if self.exists(path)]
+
     @property
     def parsed(self) -> list[SourceFile]:
         """Every file that was parsed so far."""
         return [file for file in self._loaded.values() if file is not None]
+
+    def names_in(self, folder: Path) -> frozenset[str]:
+        """What a folder holds."""
+        return self._folders.names(str(folder))
 
     def exists(self, path: Path) -> bool:
         """Whether a file or folder is there, from listings of folders that are read once."""
@@ -112,8 +133,12 @@ class FileSet:
         The roots around the file come first, the nearest before the others, so that a script's `import model` finds
         the module beside it and not that of another example.
         """
-        around = [root for root in reversed(self.roots) if path.is_relative_to(root)]
-        return around + [root for root in self.roots if root not in around]
+        folder = path.parent
+        if folder not in self._order:
+            above = {folder, *folder.parents}
+            around = [root for root in reversed(self.roots) if root in above]
+            self._order[folder] = around + [root for root in self.roots if root not in above]
+        return self._order[folder]
 
     def _walk(self, top: Path, settings: Settings, report: bool = True) -> Iterable[str]:
         base = settings.base if top.is_relative_to(settings.base) else top

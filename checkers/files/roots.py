@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import ast
+import configparser
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from .source import SourceFile
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 MARKERS = (".git", "pyproject.toml", "setup.cfg", "setup.py")
 
@@ -104,3 +111,39 @@ def _imported_tops(tree: ast.Module) -> Iterable[str]:
             top = name.partition(".")[0]
             if top not in sys.stdlib_module_names:
                 yield top
+
+
+def package_folders(projects: Iterable[Path], folders: Folders) -> dict[str, Path]:
+    """Packages that setuptools installs under another name than their folder's (`package_dir`), by dotted name.
+
+    A settings file that cannot be read maps nothing: what is wrong with it is not for a check to say.
+    """
+    found: dict[str, Path] = {}
+    for project in projects:
+        names = folders.names(str(project))
+        for name, read in (("setup.cfg", _cfg_mapping), ("pyproject.toml", _toml_mapping)):
+            if name in names:
+                for package, folder in read(project / name).items():
+                    place = project / str(folder)
+                    if package and place.is_dir():
+                        found[package] = place
+    return found
+
+
+def _cfg_mapping(path: Path) -> Mapping[str, Any]:
+    parser = configparser.ConfigParser(interpolation=None)
+    try:
+        parser.read_string(path.read_text("utf-8"))
+    except (OSError, ValueError, configparser.Error):
+        return {}
+    lines = parser.get("options", "package_dir", fallback="").replace(",", "\n").splitlines()
+    pairs = [line.partition("=") for line in lines if "=" in line]
+    return {name.strip(): folder.strip() for name, _, folder in pairs}
+
+
+def _toml_mapping(path: Path) -> Mapping[str, Any]:
+    try:
+        table = tomllib.loads(path.read_text("utf-8"))["tool"]["setuptools"]["package-dir"]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return {}
+    return table if isinstance(table, dict) else {}

@@ -39,6 +39,14 @@ class Format(str, Enum):
     json = "json"
 
 
+class ReportFormat(str, Enum):
+    """How the report is printed."""
+
+    text = "text"
+    markdown = "markdown"
+    json = "json"
+
+
 Names = Annotated[str, typer.Option(metavar="NAMES", help="Symbols, ids or beginnings of ids: E71,W7103.")]
 
 
@@ -78,6 +86,27 @@ def check(
         load_settings(given[0].absolute()), **{key: value for key, value in options.items() if value}
     )
     raise typer.Exit(_check(given, settings, format, strict, statistics))
+
+
+@app.command()
+def report(
+    paths: Annotated[
+        list[Path] | None, typer.Argument(help="Files and folders of the model; the current folder if none.")
+    ] = None,
+    *,
+    format: Annotated[ReportFormat, typer.Option(help="How the report is printed.")] = ReportFormat.text,
+    tp: Annotated[
+        str, typer.Option(metavar="SIZES", help="Tensor-parallel sizes that must work: 1,2,4,8.")
+    ] = "",
+) -> None:
+    """Fill in the checklists and tables of the guide for each distributed model, before it is merged.
+
+    The project around the paths is read as a whole. Exit code: 0 all models ready, 1 one is not or nothing was found,
+    2 something could not be read.
+    """
+    given = paths or [Path()]
+    settings = load_settings(given[0].absolute())
+    raise typer.Exit(_report(given, replace(settings, tp=_sizes(tp)) if tp else settings, format))
 
 
 @app.command()
@@ -156,6 +185,24 @@ def _check(paths: Sequence[Path], settings: Settings, format: Format, strict: bo
     if files.unusable or broken:
         return FAILED
     return FOUND if _is_failing(result, settings, strict) else CLEAN
+
+
+def _report(paths: Sequence[Path], settings: Settings, format: ReportFormat) -> int:
+    from ..report.build import make_report
+
+    for path in paths:
+        if not path.exists():
+            raise SettingsError(f"{path}: no such file or folder")
+    with _progress() as progress:
+        made = make_report(paths, settings, progress)
+    if format is ReportFormat.json:
+        from .report_json import render
+    elif format is ReportFormat.markdown:
+        from .report_markdown import render
+    else:
+        from .report_text import render
+    render(made)
+    return CLEAN if made.models and all(model.ready for model in made.models) else FOUND
 
 
 def _is_failing(result: Result, settings: Settings, strict: bool) -> bool:

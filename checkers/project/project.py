@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from ..facts.lazy import lazy_member
 from ..facts.module import Binding, ClassFacts, Import, ModuleFacts, read_module
 from ..files.discovery import FileSet
 from ..settings import Settings
+from .guide import has_guide_code
 
 
 @dataclass(frozen=True)
@@ -54,14 +55,7 @@ Ref = ClassFacts | FunctionRef | ValueRef | ModuleFacts | External | NamespaceRe
 K = TypeVar("K")
 
 _MAX_HOPS = 24
-
-_GUIDE = re.compile(
-    r"^\s*(from|import)\s+onescience(_check\.(runtime|reference_models))?\b"
-    r"|^class\s+\w+_stage\d+\b"
-    r"|^class\s+One[A-Z]\w*\([^)]*\):(?:(?!^class\s)[\s\S]){0,3000}?def __init__\(\s*self,\s*style\b",
-    re.MULTILINE,
-)
-"""What only code written by the guide has: the onescience package, `X_stage0` classes, `One*` wrappers."""
+_MODULE_CLASSES = ("Module", "MegatronModule", "ModuleList", "Sequential")
 
 
 class Project:
@@ -74,9 +68,9 @@ class Project:
         self._found: dict[tuple[str, Path], ModuleFacts | NamespaceRef | None] = {}
         self._resolved: dict[tuple[int, str], Ref | None] = {}
         self._mro: dict[int, tuple[ClassFacts | External, ...]] = {}
-        self._by_last_name: dict[str, list[ModuleFacts]] = {}
-        self._guide: bool | None = None
         self._roots: dict[Path, Path] = {}
+        self._framework: dict[ModuleFacts, bool] = {}
+        self._around: dict[Path, list[Path]] = {}
         self._known: dict[Callable[[Project], Any], Any] = {}
         self.modules: list[ModuleFacts] = []
         for source in files.files:
@@ -93,32 +87,39 @@ class Project:
 
     def is_framework(self, module: ModuleFacts) -> bool:
         """Whether a module belongs to a copy of the training framework, which is known by contract."""
-        name = f".{module.name}."
-        return any(f".{prefix}." in name for prefix in self.settings.framework)
+        if module not in self._framework:
+            name = f".{module.name}."
+            self._framework[module] = any(f".{prefix}." in name for prefix in self.settings.framework)
+        return self._framework[module]
 
     def module_at(self, path: Path) -> ModuleFacts | None:
         """The facts of a file, read on first use; None when it is absent or cannot be read."""
         if path not in self._modules:
             source = self.files.load(path)
+            name = self._module_name(path)
             self._modules[path] = (
-                None
-                if source is None
-                else read_module(self._module_name(path), path, source.display, source.text, source.tree)
+                read_module(name, path, source.display, source.text, source.tree)
+                if source is not None
+                else None
             )
         return self._modules[path]
 
     def _module_name(self, path: Path) -> str:
-        root = self.root_of(path)
+        mapped = self.files.renamed(path)
+        root = mapped[1] if mapped is not None else self.root_of(path)
         parts = list(path.relative_to(root).with_suffix("").parts)
         if parts and parts[-1] == "__init__":
             parts.pop()
+        if mapped is not None:
+            parts = [*mapped[0].split("."), *parts]
         return ".".join(parts) or path.parent.name
 
     def root_of(self, path: Path) -> Path:
         """The folder from which absolute imports of this file's package start: the deepest root above its package."""
         folder = path.parent
         if folder not in self._roots:
-            above = [root for root in self.files.roots if folder.is_relative_to(root)]
+            inside = {folder, *folder.parents}
+            above = [root for root in self.files.roots if root in inside]
             sources = [root for root in above if root.name in ("src", "lib", "python")]
             self._roots[folder] = (sources[-1:] or above or [folder])[0]
         return self._roots[folder]
@@ -133,11 +134,7 @@ class Project:
         """Whether OneScience's own rules apply: by the settings, else where its package, stages or registries are."""
         if self.settings.profile != "auto":
             return self.settings.profile == "guide"
-        if self._guide is None:
-            self._guide = any(
-                _GUIDE.search(module.text) for module in self.modules if module.path in self.files.targets
-            )
-        return self._guide
+        return self.knowledge(has_guide_code)
 
     # -- modules by name -------------------------------------------------------------------------------------
 
@@ -153,9 +150,16 @@ class Project:
         if not all(part.isidentifier() for part in parts):
             return None
         own = self.root_of(near.path)
-        roots = list(dict.fromkeys([own, *self.files.roots_for(near.path), near.path.parent]))
+        folder = near.path.parent
+        if folder not in self._around:
+            self._around[folder] = list(dict.fromkeys([own, *self.files.roots_for(near.path), folder]))
         namespace: NamespaceRef | None = None
-        for root in roots:
+        for candidate in self.files.installed_at(dotted):
+            return self.module_at(candidate)
+        for root in self._around[folder]:
+            listed = self.files.names_in(root)
+            if parts[0] not in listed and f"{parts[0]}.py" not in listed:
+                continue
             base = root.joinpath(*parts)
             # A single name is never a lone file or bare folder of another part of the tree: `torch`, `utils`.
             around = len(parts) > 1 or near.path.is_relative_to(root)
@@ -172,12 +176,8 @@ class Project:
         """What `a.b.c` means when it is read at module level of `module`; None for a builtin or unbound name."""
         key = (id(module), dotted)
         if key not in self._resolved:
-            self._resolved[key] = None
-            head, _, rest = dotted.partition(".")
-            ref = self._member(module, head, 0)
-            for attr in rest.split(".") if rest else ():
-                ref = self._attribute(ref, attr, module, 0) if ref is not None else None
-            self._resolved[key] = ref
+            self._resolved[key] = None  # what a circular import finds
+            self._resolved[key] = self._chain(module, dotted, 0)
         return self._resolved[key]
 
     def imported(self, module: ModuleFacts, binding: Import) -> Ref | None:
@@ -205,10 +205,8 @@ class Project:
             return self._follow(module, name, binding, hops)
         if module.is_package:
             inner = self.find_module(f"{module.name}.{name}", module)
-            if isinstance(inner, ModuleFacts) and inner.path.parent in (
-                module.path.parent,
-                module.path.parent / name,
-            ):
+            folder = module.path.parent
+            if isinstance(inner, ModuleFacts) and inner.path.parent in (folder, folder / name):
                 return inner
         for star in module.stars:
             target = self._import_target(module, star)
@@ -232,25 +230,20 @@ class Project:
                 return target
             found = self._attribute(target, value.attr, module, hops + 1)
             if found is None and isinstance(target, ModuleFacts | NamespaceRef):
-                dotted = module.absolute(value.module)
-                return self.find_module(f"{dotted}.{value.attr}", module) or External(
-                    f"{dotted}.{value.attr}"
-                )
+                dotted = f"{module.absolute(value.module)}.{value.attr}"
+                return self.find_module(dotted, module) or External(dotted)
             return found
         alias = dotted_name(value)
-        if alias is not None and alias != name:
-            head = alias.split(".")[0]
-            if head != name and module.binding(head) is not None:
-                return self._alias(module, alias, hops + 1) or ValueRef(value, module, name)
+        head = alias.split(".")[0] if alias is not None else name
+        if alias is not None and head != name and module.binding(head) is not None:
+            return self._chain(module, alias, hops + 1) or ValueRef(value, module, name)
         return ValueRef(value, module, name)
 
-    def _alias(self, module: ModuleFacts, dotted: str, hops: int) -> Ref | None:
+    def _chain(self, module: ModuleFacts, dotted: str, hops: int) -> Ref | None:
         head, *rest = dotted.split(".")
         ref = self._member(module, head, hops)
         for attr in rest:
-            if ref is None:
-                return None
-            ref = self._attribute(ref, attr, module, hops)
+            ref = self._attribute(ref, attr, module, hops) if ref is not None else None
         return ref
 
     def _import_target(self, module: ModuleFacts, name: str) -> Ref:
@@ -258,29 +251,13 @@ class Project:
         return self.find_module(dotted, module) or External(dotted)
 
     def _lazy_member(self, module: ModuleFacts, name: str, hops: int) -> Ref | None:
-        """A name served by a module-level `__getattr__` over a dict of `name: "module"` or `name: (module, attr)`."""
-        if "__getattr__" not in module.bindings:
+        served = lazy_member(module, name)
+        if served is None:
             return None
-        for bindings in list(module.bindings.values()):
-            table = bindings[-1].value
-            if not isinstance(table, ast.Dict):
-                continue
-            for key, value in zip(table.keys, table.values, strict=True):
-                if isinstance(key, ast.Constant) and key.value == name:
-                    return self._lazy_target(module, name, value, hops)
-        return None
-
-    def _lazy_target(self, module: ModuleFacts, name: str, value: ast.expr, hops: int) -> Ref | None:
-        parts = [value] if isinstance(value, ast.Constant) else list(getattr(value, "elts", []))
-        texts = [
-            part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str)
-        ]
-        if not texts:
-            return None
-        target = self._import_target(module, texts[0])
+        target, attr = self._import_target(module, served.module), served.attr or name
         if isinstance(target, ModuleFacts):
-            return self._member(target, texts[1] if len(texts) > 1 else name, hops + 1)
-        return External(f"{module.absolute(texts[0])}.{texts[1] if len(texts) > 1 else name}")
+            return self._member(target, attr, hops + 1)
+        return External(f"{module.absolute(served.module)}.{attr}")
 
     # -- classes ----------------------------------------------------------------------------------------------
 
@@ -321,12 +298,11 @@ class Project:
     def is_module_class(self, cls: ClassFacts) -> bool:
         """Whether the class is a torch.nn.Module, as far as its visible bases tell."""
         return any(
-            isinstance(entry, External)
-            and entry.dotted.split(".")[-1] in ("Module", "MegatronModule", "ModuleList", "Sequential")
+            "forward" in entry.methods
+            if isinstance(entry, ClassFacts)
+            else entry.dotted.rsplit(".", 1)[-1] in _MODULE_CLASSES
             for entry in self.mro(cls)
-        ) or "forward" in {
-            name for entry in self.mro(cls) if isinstance(entry, ClassFacts) for name in entry.methods
-        }
+        )
 
 
 def dotted_name(node: ast.AST) -> str | None:

@@ -18,7 +18,9 @@ class BiasAddedBeforeReduce(Rule):
     """A replicated bias is added to a partial sum, before the all-reduce."""
 
     code, symbol = "E7117", "bias-added-before-reduce"
-    message = "a bias that every TP rank holds is added to a partial sum: after the all-reduce it counts tp times"
+    message = (
+        "a bias that every TP rank holds is added to a partial sum: after the all-reduce it counts tp times"
+    )
     advice = "Add it once, after the reduce: `reduce(F.linear(x, weight)) + bias`."
     why = "Each rank's product is one summand of the result; whatever each rank adds to its own is summed as well."
     symptom = Symptom.WRONG_NUMBERS
@@ -69,4 +71,6 @@ class BiasAddedBeforeReduce(Rule):
         for events in by_site(analysis.log.events, BiasOnPartial):
             event = first_certain(events)
             if event is not None:
-                yield self.finding(site_place(event.site), object=owner_name(event), evidence=evidence(why(event.tensor)))
+                yield self.finding(
+                    site_place(event.site), object=owner_name(event), evidence=evidence(why(event.tensor))
+                )

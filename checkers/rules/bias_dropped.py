@@ -21,7 +21,10 @@ class BiasDropped(Rule):
     code, symbol = "E7113", "bias-dropped"
     message = "`%(layer)s` has skip_bias_add=True and returns its bias, which is discarded here"
     advice = "Add the returned bias, or build `%(layer)s` with skip_bias_add=False."
-    why = "The bias parameter exists and never takes part: it gets no gradient, and a checkpoint that has one gives other results."
+    why = (
+        "The bias parameter exists and never takes part: it gets no gradient, and a checkpoint that has one gives "
+        "other results."
+    )
     symptom = Symptom.WRONG_NUMBERS
     runtime = "output without bias; the bias has no gradient"
     limits = "Silent where `bias` or `skip_bias_add` cannot be told, or the pair is kept."
@@ -80,5 +83,5 @@ def _is_read_elsewhere(event: Dropped) -> bool:
     owner = event.owner
     if owner is None:
         return False
-    text = "\n".join(owner.module.lines[owner.node.lineno - 1 : owner.node.end_lineno])
+    text = owner.text
     return f"{label(event.pair.layer)}.bias" in text

@@ -10,7 +10,7 @@ from ..rule import Rule, Symptom
 from ..tpstate.events import ParallelCall
 from ..tpstate.inputs import is_built_by
 from ..tpstate.layers import label
-from ..tpstate.providers import MEGATRON, ROW
+from ..tpstate.provider_table import MEGATRON, ROW
 from ..tpstate.values import Tensor
 from ..tpstate.verdicts import by_site, evidence, first_certain, owner_name, site_place, why
 
@@ -78,7 +78,9 @@ class CatOfShards(Rule):
 
     def check(self, analysis: Analysis) -> Iterator[Finding]:
         for events in by_site(analysis.log.events, ParallelCall):
-            event = first_certain([event for event in events if is_built_by(event, ROW) and _is_joined(event)])
+            event = first_certain(
+                [event for event in events if is_built_by(event, ROW) and _is_joined(event)]
+            )
             if event is not None:
                 yield self.finding(
                     site_place(event.site),

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from ..finding import Finding
 from ..rule import Rule, Symptom
 from ..tpstate.events import Reshaped
+from ..tpstate.states import State
 from ..tpstate.symbols import Poly
-from ..tpstate.values import HEADS, PER_RANK, Const, State, Sym, Value, poly_of
+from ..tpstate.values import HEADS, PER_RANK, Const, Sym, Value, poly_of
 from ..tpstate.verdicts import by_site, evidence, first_certain, owner_name, site_place, why
 
 if TYPE_CHECKING:
@@ -106,9 +107,9 @@ def _multiplies_out(sizes: tuple[Value, ...], index: int, width: Poly, known: di
     product = Poly.number(1)
     for size in sizes[index:]:
         poly = poly_of(size)
-        if poly is None or isinstance(size, Const) and size.value == -1:
+        if poly is None or (isinstance(size, Const) and size.value == -1):
             return False
         product = product * poly.substituted(known)
     before = sizes[index - 1] if index else Const(1)
     groups = poly_of(before) if isinstance(before, Const) and before.value in (2, 3) else Poly.number(1)
-    return product == width or groups is not None and product * groups == width
+    return product == width or (groups is not None and product * groups == width)

@@ -10,7 +10,8 @@ from ..finding import Finding
 from ..rule import Rule, Symptom
 from ..tpstate.events import FusedLoad, Reshaped, ThirdsTaken
 from ..tpstate.layers import label
-from ..tpstate.values import Const, State
+from ..tpstate.states import State
+from ..tpstate.values import Const
 from ..tpstate.verdicts import at, by_site, evidence, first_certain, owner_name, site_place, why
 
 if TYPE_CHECKING:
@@ -81,12 +82,21 @@ class FusedQkvNotTpInvariant(Rule):
             if event is not None:
                 sizes = ", ".join(ast.unparse(node) for node in event.nodes)
                 how = f"a fused column-parallel projection is reshaped to ({sizes})"
-                yield self.finding(site_place(event.site), object=owner_name(event), evidence=evidence(why(event.tensor)), how=how)
+                yield self.finding(
+                    site_place(event.site),
+                    object=owner_name(event),
+                    evidence=evidence(why(event.tensor)),
+                    how=how,
+                )
         for thirds in by_site(analysis.log.events, ThirdsTaken):
-            cut = first_certain([event for event in thirds if event.count == 3 and event.tensor.role == "column"])
+            cut = first_certain(
+                [event for event in thirds if event.count == 3 and event.tensor.role == "column"]
+            )
             if cut is not None:
                 how = "a fused column-parallel projection is cut into three contiguous parts"
-                yield self.finding(site_place(cut.site), object=owner_name(cut), evidence=evidence(why(cut.tensor)), how=how)
+                yield self.finding(
+                    site_place(cut.site), object=owner_name(cut), evidence=evidence(why(cut.tensor)), how=how
+                )
         for loads in by_site(analysis.log.events, FusedLoad):
             load = first_certain(loads)
             if load is not None:
@@ -96,7 +106,8 @@ class FusedQkvNotTpInvariant(Rule):
                     object=owner_name(load),
                     evidence=(at(load.layer.made_at, f"`{name}` is column-parallel"),),
                     how=f"the weight of `{name}` is one slice of a concatenation",
-                    advice=f"Cut each part by itself and join the slices: torch.cat([w.chunk(tp)[rank] for w in parts]) for `{name}`.",
+                    advice="Cut each part by itself and join the slices: torch.cat([w.chunk(tp)[rank] for w in parts]) "
+                    f"for `{name}`.",
                 )
 
 

@@ -8,6 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from ..facts.module import ClassFacts
+from ..facts.nodes import walk
 from ..finding import Finding
 from ..rule import Rule, Symptom
 from ..tpstate.events import Divided
@@ -24,12 +25,14 @@ class HeadsDivisibilityUnchecked(Rule):
     code, symbol = "W7116", "heads-divisibility-unchecked"
     message = "`%(name)s` is divided by the TP size with no check that it divides"
     advice = "Write before it: `assert %(name)s %% tp_size == 0`, or use `divide(%(name)s, tp_size)`."
-    why = "25 heads on 2 ranks silently become 12 on each: one head is lost, or a reshape fails far from here."
+    why = (
+        "25 heads on 2 ranks silently become 12 on each: one head is lost, or a reshape fails far from here."
+    )
     symptom = Symptom.WRONG_NUMBERS
     runtime = "shape '[...]' is invalid for input of size ..., or a model with fewer heads"
     limits = (
-        "Silent where the class, one of its bases or callers tests a remainder, where `divide` is used, where the count "
-        "is read from a configuration that checks itself, and in vLLM and SGLang, which check when they start."
+        "Silent where the class, one of its bases or callers tests a remainder, where `divide` is used, where the "
+        "count is read from a configuration that checks itself, and in vLLM and SGLang, which check when they start."
     )
     guide = "Principle 8: num_heads must be divisible by tp_size"
 
@@ -75,7 +78,9 @@ class HeadsDivisibilityUnchecked(Rule):
             top = event.top
             if not isinstance(top, Sym) or HEADS not in top.tags or event.owner is None:
                 continue
-            if any(not atom.isidentifier() for atom in top.poly.atoms()) or not isinstance(event.site.node, ast.BinOp):
+            if any(not atom.isidentifier() for atom in top.poly.atoms()) or not isinstance(
+                event.site.node, ast.BinOp
+            ):
                 continue
             if event.site.module.name.split(".")[0] in ("vllm", "sglang"):
                 continue
@@ -86,9 +91,17 @@ class HeadsDivisibilityUnchecked(Rule):
 
 @cache
 def _tests_remainder(cls: ClassFacts) -> bool:
-    for node in ast.walk(cls.node):
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod) and not isinstance(node.left, ast.Constant):
+    for node in walk(cls.node):
+        if (
+            isinstance(node, ast.BinOp)
+            and isinstance(node.op, ast.Mod)
+            and not isinstance(node.left, ast.Constant)
+        ):
             return True
-        if isinstance(node, ast.Call) and ast.unparse(node.func).rsplit(".", 1)[-1] in ("divide", "ensure_divisibility", "divmod"):
+        if isinstance(node, ast.Call) and ast.unparse(node.func).rsplit(".", 1)[-1] in (
+            "divide",
+            "ensure_divisibility",
+            "divmod",
+        ):
             return True
     return False

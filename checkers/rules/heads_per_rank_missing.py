@@ -10,7 +10,7 @@ from ..finding import Finding
 from ..rule import Rule, Symptom
 from ..tpstate.inputs import layer_row
 from ..tpstate.layers import flag
-from ..tpstate.providers import COLUMN
+from ..tpstate.provider_table import COLUMN
 from ..tpstate.values import PER_RANK, Obj, Sym
 from ..tpstate.verdicts import at, place_of
 
@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from ..facts.module import ClassFacts
     from ..tpstate.analysis import Analysis
 
-_SHARES = re.compile(r"tensor_model_parallel|tp_size|world_size|per_rank|per_partition|divide\(|local_heads|//\s*\w*tp\b")
+_SHARES = re.compile(
+    r"tensor_model_parallel|tp_size|world_size|per_rank|per_partition|divide\(|local_heads|//\s*\w*tp\b"
+)
 _PROJECTIONS = ("q_proj", "qkv", "to_q", "to_qkv", "wq", "query", "qkv_proj", "query_key_value", "linear_qkv")
 
 
@@ -27,7 +29,9 @@ class HeadsPerRankMissing(Rule):
 
     code, symbol = "E7109", "heads-per-rank-missing"
     message = "`%(projection)s` is split across the TP ranks, but the class never computes heads per rank"
-    advice = "Add `self.num_heads_per_rank = num_heads // config.tensor_model_parallel_size`, and reshape with it."
+    advice = (
+        "Add `self.num_heads_per_rank = num_heads // config.tensor_model_parallel_size`, and reshape with it."
+    )
     why = "With num_heads of the whole model the reshape of a split projection does not fit at tp >= 2."
     symptom = Symptom.CRASH
     runtime = "shape '[...]' is invalid for input of size ..., at tp >= 2 only"
@@ -92,5 +96,5 @@ class HeadsPerRankMissing(Rule):
 
 
 def _names_a_share(cls: ClassFacts) -> bool:
-    text = "\n".join(cls.module.lines[cls.node.lineno - 1 : cls.node.end_lineno])
+    text = cls.text
     return bool(_SHARES.search(text))

@@ -10,7 +10,7 @@ from ..finding import Finding
 from ..rule import Rule, Scope, Symptom
 from ..tpstate.events import Built
 from ..tpstate.layers import label
-from ..tpstate.providers import COLUMN, ROW, Provider
+from ..tpstate.provider_table import COLUMN, ROW, Provider
 from ..tpstate.values import Const
 from ..tpstate.verdicts import by_site, owner_name, site_place
 
@@ -77,7 +77,7 @@ class InputIsParallelImplicit(Rule):
             if event.open_keywords:
                 continue
             flag = "input_is_parallel" if row.kind == ROW else "gather_output"
-            alone = row.kind == ROW or row.kind == COLUMN and len(layers_of[event.owner]) == 1
+            alone = row.kind == ROW or (row.kind == COLUMN and len(layers_of[event.owner]) == 1)
             if not alone or not row.takes(flag) or flag in event.obj.args or flag in row.required:
                 continue
             yield self.finding(

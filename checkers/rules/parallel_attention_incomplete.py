@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ..finding import Finding
 from ..rule import Rule, Symptom
 from ..tpstate.inputs import layer_row
-from ..tpstate.providers import COLUMN, ROW
+from ..tpstate.provider_table import COLUMN, ROW
 from ..tpstate.values import Obj, Value
 from ..tpstate.verdicts import at, site_place
 
@@ -30,7 +30,9 @@ class ParallelAttentionIncomplete(Rule):
     """A distributed attention is parallel only in part."""
 
     code, symbol = "E7106", "parallel-attention-incomplete"
-    message = "`%(plain)s` is %(kind)s while `%(parallel)s` is tensor-parallel: the attention is split only in part"
+    message = (
+        "`%(plain)s` is %(kind)s while `%(parallel)s` is tensor-parallel: the attention is split only in part"
+    )
     advice = "Make q, k and v ColumnParallelLinear and the output RowParallelLinear(input_is_parallel=True)."
     why = (
         "nn.MultiheadAttention and nn.Linear keep their whole weight and compute every head on every rank: memory and "

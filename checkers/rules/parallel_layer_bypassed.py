@@ -10,7 +10,7 @@ from ..rule import Rule, Symptom
 from ..tpstate.events import WeightTaken
 from ..tpstate.inputs import layer_row
 from ..tpstate.layers import flag, label
-from ..tpstate.providers import COLUMN, ROW
+from ..tpstate.provider_table import COLUMN, ROW
 from ..tpstate.verdicts import at, by_site, first_certain, owner_name, site_place
 
 if TYPE_CHECKING:
@@ -21,12 +21,16 @@ class ParallelLayerBypassed(Rule):
     """The weight of a parallel linear is multiplied directly, so its gather or all-reduce never happens."""
 
     code, symbol = "W7119", "parallel-layer-bypassed"
-    message = "the weight of `%(layer)s` is used without calling `%(layer)s`: its %(collective)s never happens"
+    message = (
+        "the weight of `%(layer)s` is used without calling `%(layer)s`: its %(collective)s never happens"
+    )
     advice = "Call the layer, `%(layer)s(x)[0]`, or reduce/gather the result yourself."
     why = "The weight is one rank's share. What makes the shares one result is in the layer's forward."
     symptom = Symptom.WRONG_NUMBERS
     runtime = "each rank goes on with its own part of the result"
-    limits = "Silent where the result is reduced or gathered afterwards, and for layers that need no collective."
+    limits = (
+        "Silent where the result is reduced or gathered afterwards, and for layers that need no collective."
+    )
     guide = "beyond the guide"
 
     bad = """
@@ -71,7 +75,7 @@ class ParallelLayerBypassed(Rule):
             if event is None or row is None or any(e.mark in analysis.interpreter.reduced for e in events):
                 continue
             gathers = flag(analysis.interpreter, event.layer, "gather_output", row.gather)
-            if row.kind == ROW or row.kind == COLUMN and gathers is True:
+            if row.kind == ROW or (row.kind == COLUMN and gathers is True):
                 yield self.finding(
                     site_place(event.site),
                     object=owner_name(event),

@@ -9,8 +9,9 @@ from ..finding import Finding
 from ..rule import Rule, Symptom
 from ..tpstate.events import ParallelCall
 from ..tpstate.layers import label, size
+from ..tpstate.states import State
 from ..tpstate.symbols import Poly
-from ..tpstate.values import State, Tensor
+from ..tpstate.values import Tensor
 from ..tpstate.verdicts import at, by_site, evidence, first_certain, owner_name, site_place, why
 
 if TYPE_CHECKING:
@@ -22,7 +23,9 @@ class ParallelLinearWidthMismatch(Rule):
 
     code, symbol = "E7115", "parallel-linear-width-mismatch"
     message = "`%(layer)s` takes %(takes)s channels, but its input has %(given)s"
-    advice = "Make the sizes agree: fold the gate (`a, b = h.chunk(2, -1)`), or build `%(layer)s` for %(given)s."
+    advice = (
+        "Make the sizes agree: fold the gate (`a, b = h.chunk(2, -1)`), or build `%(layer)s` for %(given)s."
+    )
     why = "Nothing between the two layers changes the width, so this fails at every tp size, 1 included."
     symptom = Symptom.CRASH
     runtime = "mat1 and mat2 shapes cannot be multiplied, at tp=1 already"

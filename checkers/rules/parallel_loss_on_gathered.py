@@ -63,4 +63,6 @@ class ParallelLossOnGathered(Rule):
         for events in by_site(analysis.log.events, LossOnGathered):
             event = first_certain(events)
             if event is not None:
-                yield self.finding(site_place(event.site), object=owner_name(event), evidence=evidence(why(event.tensor)))
+                yield self.finding(
+                    site_place(event.site), object=owner_name(event), evidence=evidence(why(event.tensor))
+                )

@@ -23,7 +23,10 @@ class PlainLinearInDistributed(Rule):
 
     code, symbol = "W7107", "plain-linear-in-distributed"
     message = "`%(name)s` is %(kind)s inside the distributed `%(cls)s`"
-    advice = "Use ColumnParallelLinear / RowParallelLinear or the distributed version, or list it under allow-plain-linear."
+    advice = (
+        "Use ColumnParallelLinear / RowParallelLinear or the distributed version, or list it under "
+        "allow-plain-linear."
+    )
     why = "Every rank holds and computes the whole layer: memory and time do not shrink with tp."
     symptom = Symptom.COST
     runtime = "the layer costs the same at tp=8 as at tp=1"
@@ -72,7 +75,9 @@ class PlainLinearInDistributed(Rule):
                     continue
                 kind = self._kind(analysis, value)
                 if kind and value.made_at.module is cls.module and kind.rsplit(".", 1)[-1] not in allowed:
-                    yield self.finding(site_place(value.made_at), object=cls.name, name=name, kind=kind, cls=cls.name)
+                    yield self.finding(
+                        site_place(value.made_at), object=cls.name, name=name, kind=kind, cls=cls.name
+                    )
 
     def _kind(self, analysis: Analysis, value: Obj) -> str:
         dotted = value.cls.dotted
@@ -91,5 +96,9 @@ class PlainLinearInDistributed(Rule):
 
 
 def _is_small(value: Obj, limit: int) -> bool:
-    sizes: list[Value] = [value.args[key] for key in ("0", "1", "in_features", "out_features") if key in value.args]
-    return any(isinstance(size, Const) and isinstance(size.value, int) and size.value < limit for size in sizes)
+    sizes: list[Value] = [
+        value.args[key] for key in ("0", "1", "in_features", "out_features") if key in value.args
+    ]
+    return any(
+        isinstance(size, Const) and isinstance(size.value, int) and size.value < limit for size in sizes
+    )

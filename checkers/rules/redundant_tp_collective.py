@@ -10,7 +10,7 @@ from ..rule import Rule, Symptom
 from ..tpstate.events import ParallelCall
 from ..tpstate.inputs import believes_split, is_built_by
 from ..tpstate.layers import label
-from ..tpstate.providers import ROW
+from ..tpstate.provider_table import ROW
 from ..tpstate.values import Tensor
 from ..tpstate.verdicts import by_site, evidence, first_certain, owner_name, site_place, why
 
@@ -72,7 +72,9 @@ class RedundantTpCollective(Rule):
 
     def check(self, analysis: Analysis) -> Iterator[Finding]:
         for events in by_site(analysis.log.events, ParallelCall):
-            event = first_certain([event for event in events if is_built_by(event, ROW) and _splits_gathered(event)])
+            event = first_certain(
+                [event for event in events if is_built_by(event, ROW) and _splits_gathered(event)]
+            )
             if event is None or not all(_splits_gathered(other) for other in events):
                 continue
             if isinstance(event.given, Tensor) and analysis.interpreter.used_once(event.given.tag):
@@ -85,4 +87,6 @@ class RedundantTpCollective(Rule):
 
 
 def _splits_gathered(event: ParallelCall) -> bool:
-    return isinstance(event.given, Tensor) and event.given.role == "gathered" and believes_split(event) is False
+    return (
+        isinstance(event.given, Tensor) and event.given.role == "gathered" and believes_split(event) is False
+    )

@@ -10,8 +10,9 @@ from ..rule import Rule, Symptom
 from ..tpstate.events import ParallelCall, ShardedEscape
 from ..tpstate.inputs import is_built_by
 from ..tpstate.layers import label
-from ..tpstate.providers import COLUMN
-from ..tpstate.values import State, Tensor
+from ..tpstate.provider_table import COLUMN
+from ..tpstate.states import State
+from ..tpstate.values import Tensor
 from ..tpstate.verdicts import by_site, evidence, first_certain, owner_name, site_place, why
 
 if TYPE_CHECKING:
@@ -26,7 +27,9 @@ class ShardedValueEscapes(Rule):
     advice = "Close the block with a RowParallelLinear(input_is_parallel=True), or gather first (gather_output=True)."
     why = "Each rank holds only dim // tp channels of it; the consumer is sized for dim."
     symptom = Symptom.CRASH
-    runtime = "shape mismatch at tp >= 2: mat1 and mat2 shapes cannot be multiplied, or sizes of tensors must match"
+    runtime = (
+        "shape mismatch at tp >= 2: mat1 and mat2 shapes cannot be multiplied, or sizes of tensors must match"
+    )
     limits = "Silent unless the consumer's size is seen to be the whole one (not `dim // tp`)."
     guide = "2.4: decision tree of input_is_parallel"
 

@@ -50,7 +50,11 @@ class SplitNumHeadsParameter(Rule):
             method = cls.methods.get("__init__")
             if not cls.name.endswith("DistributedFuser") or method is None:
                 continue
-            counts = [arg for arg in (*method.args.args, *method.args.kwonlyargs) if arg.arg.startswith("num_heads")]
+            counts = [
+                arg for arg in (*method.args.args, *method.args.kwonlyargs) if arg.arg.startswith("num_heads")
+            ]
             if len(counts) > 1:
                 names = " and ".join(f"`{arg.arg}`" for arg in counts)
-                yield self.finding(place_of(cls.module, counts[0]), object=cls.name, cls=cls.name, names=names)
+                yield self.finding(
+                    place_of(cls.module, counts[0]), object=cls.name, cls=cls.name, names=names
+                )

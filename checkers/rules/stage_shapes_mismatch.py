@@ -23,7 +23,9 @@ class StageShapesMismatch(Rule):
     """A shape in `stage_shapes` differs from that of the tensor the stage sends."""
 
     code, symbol = "E7502", "stage-shapes-mismatch"
-    message = "tensor %(index)d of boundary %(sender)d → %(receiver)d: declared %(declared)s, %(contradiction)s"
+    message = (
+        "tensor %(index)d of boundary %(sender)d → %(receiver)d: declared %(declared)s, %(contradiction)s"
+    )
     advice = "Compute the entry from the same numbers that the stage is built with."
     why = (
         "The receiver allocates what the shape says. With fewer elements than are sent it gets a part, with more it "

@@ -8,27 +8,14 @@ from collections.abc import Callable, Iterator
 
 from ..facts.module import ClassFacts, Import, ModuleFacts
 from ..project.project import External, FunctionRef, Project, ValueRef
-from . import attributes, calls, expressions
+from . import attributes, building, calls, expressions
 from .events import Built, Log
-from .interpreter import Frame, Interpreter, OutOfFuel
+from .frames import Frame, OutOfFuel
+from .interpreter import Interpreter
 from .providers import provider_for
+from .states import State
 from .symbols import Poly
-from .values import (
-    NONE,
-    UNKNOWN,
-    Bound,
-    Cls,
-    Func,
-    Heap,
-    Obj,
-    Seq,
-    State,
-    Sym,
-    Table,
-    Tensor,
-    Value,
-)
-
+from .values import UNKNOWN, Bound, Cls, Func, Obj, Sym, Tensor, Value
 
 _WORDS = re.compile(
     r"Parallel|Distributed|One[A-Z]\w*|_REGISTRY|build_module|tensor_parallel\.|tensor_model_parallel|model_parallel_region"
@@ -38,7 +25,6 @@ _WORDS = re.compile(
 _PARALLEL_WORDS = re.compile(r"Parallel|Distributed|build_module|tensor_model_parallel|model_parallel_region")
 
 _LAYERS = re.compile(r"(Column|Row)Parallel|ParallelLinear|_REGISTRY|build_module")
-
 FUEL, GUIDE_FUEL = 30_000, 60_000
 """Steps for one class. The guide's stages hold whole models; elsewhere each layer is run on its own as well."""
 
@@ -52,9 +38,15 @@ def worth_running(project: Project) -> tuple[list[ClassFacts], set[int]]:
 
     A training framework that is copied into another package is known by contract and not analysed itself.
     """
-    vendored = re.compile("|".join(rf"\.{re.escape(prefix)}(\.|$)" for prefix in project.settings.framework) or r"(?!)")
-    modules = [cls for cls in project.classes() if not vendored.search(cls.module.name) and _is_module(project, cls)]
-    texts = {id(cls): "\n".join(cls.module.lines[cls.node.lineno - 1 : cls.node.end_lineno]) for cls in modules}
+    vendored = re.compile(
+        "|".join(rf"\.{re.escape(prefix)}(\.|$)" for prefix in project.settings.framework) or r"(?!)"
+    )
+    modules = [
+        cls for cls in project.classes() if not vendored.search(cls.module.name) and _is_module(project, cls)
+    ]
+    texts = {
+        id(cls): "\n".join(cls.module.lines[cls.node.lineno - 1 : cls.node.end_lineno]) for cls in modules
+    }
     words = {key: set(re.findall(r"[A-Za-z_]\w*", text)) for key, text in texts.items()}
     made = _through_makers(project, modules, words)
     chosen = _closure(modules, words, made | {key for key, text in texts.items() if _WORDS.search(text)})
@@ -85,11 +77,14 @@ def _is_module(project: Project, cls: ClassFacts) -> bool:
     """Whether a class is a module: by its own bases, or as a subclass of a parallel layer of a library."""
     if project.is_module_class(cls):
         return True
-    return any(isinstance(base, External) and provider_for(project, base) is not None for base in project.mro(cls)[1:])
+    return any(
+        isinstance(base, External) and provider_for(project, base) is not None
+        for base in project.mro(cls)[1:]
+    )
 
 
 def _through_makers(project: Project, modules: list[ClassFacts], words: dict[int, set[str]]) -> set[int]:
-    """Classes that make layers through a helper function, a table or another name, or whose layers the settings name."""
+    """Classes that make layers through a helper, a table or another name, or whose layers the settings name."""
     makers = {id(module): _makers(module) for module in project.modules}
     everywhere = set().union(*makers.values())
     named = {row["name"].rsplit(".", 1)[-1] for row in project.settings.providers}
@@ -184,7 +179,9 @@ class Analysis:
         except Exception as error:  # one class must not take the others down with it
             interp.log.failed.append((cls, " ".join(f"{type(error).__name__}: {error}".split())))
 
-    def built_by_default(self, cls: ClassFacts, stop_at: Callable[[Obj, ast.FunctionDef], bool]) -> list[Built]:
+    def built_by_default(
+        self, cls: ClassFacts, stop_at: Callable[[Obj, ast.FunctionDef], bool]
+    ) -> list[Built]:
         """What a class builds with the default values of its arguments, down to the modules `stop_at` names.
 
         Arguments without a default stay unknown. What is seen on the way is no part of the log.
@@ -203,8 +200,10 @@ class Analysis:
             required = _required(found[1]) if found is not None else []
             node = ast.copy_location(ast.Name(cls.name, ast.Load()), cls.node)
             try:
-                kwargs: dict[str, Value] = {name: Sym.named(name, *attributes.tags_for(name)) for name in required}
-                calls.construct(interp, Cls(cls.dotted, cls), (), kwargs, node, as_root=True)
+                kwargs: dict[str, Value] = {
+                    name: Sym.named(name, *attributes.tags_for(name)) for name in required
+                }
+                building.construct(interp, Cls(cls.dotted, cls), (), kwargs, node, as_root=True)
             except (OutOfFuel, RecursionError):
                 interp.log.events.clear()
             finally:
@@ -217,17 +216,19 @@ class Analysis:
         interp = self.interpreter
         node = ast.copy_location(ast.Name(cls.name, ast.Load()), cls.node)
         found = self.project.method(cls, "__init__")
-        args, kwargs = ((), {}) if found is None else self.unknown_arguments(found[0], found[1], constructor=True)
-        value = calls.construct(interp, Cls(cls.dotted, cls), args, kwargs, node, as_root=True)
+        args, kwargs = (
+            ((), {}) if found is None else self.unknown_arguments(found[0], found[1], constructor=True)
+        )
+        value = building.construct(interp, Cls(cls.dotted, cls), args, kwargs, node, as_root=True)
         return value if isinstance(value, Obj) else Obj(Cls(cls.dotted, cls))
 
     def _run_methods(self, cls: ClassFacts, obj: Obj) -> None:
         names = ["forward", *(name for name in cls.methods if name not in ("forward", "__init__"))]
         for name in names:
             found = self.project.method(cls, name)
-            if found is None or name != "forward" and id(found[1]) in self.interpreter.visited:
+            if found is None or (name != "forward" and id(found[1]) in self.interpreter.visited):
                 continue
-            if name.startswith("__") and name != "__call__" or _is_property(found[1]):
+            if (name.startswith("__") and name != "__call__") or _is_property(found[1]):
                 continue
             args, kwargs = self.unknown_arguments(found[0], found[1], constructor=False)
             func = Func(found[1], found[0].module, None, found[0])
@@ -244,7 +245,9 @@ class Analysis:
         names = [*spec.posonlyargs, *spec.args]
         if not any(ast.unparse(d) == "staticmethod" for d in method.decorator_list):
             names = names[1:]
-        defaults: dict[str, ast.expr | None] = dict(zip([arg.arg for arg in reversed(names)], reversed(spec.defaults), strict=False))
+        defaults: dict[str, ast.expr | None] = dict(
+            zip([arg.arg for arg in reversed(names)], reversed(spec.defaults), strict=False)
+        )
         defaults.update(zip([arg.arg for arg in spec.kwonlyargs], spec.kw_defaults, strict=True))
         kwargs: dict[str, Value] = {}
         for arg in (*names, *spec.kwonlyargs):
@@ -253,13 +256,23 @@ class Analysis:
             kwargs["**"] = UNKNOWN
         return (), kwargs
 
-    def _unknown(self, holder: ClassFacts, arg: ast.arg, default: ast.expr | None, constructor: bool) -> Value:
+    def _unknown(
+        self, holder: ClassFacts, arg: ast.arg, default: ast.expr | None, constructor: bool
+    ) -> Value:
         if default is not None and not isinstance(default, ast.Constant | ast.Tuple | ast.List | ast.UnaryOp):
             value = expressions.evaluate(self.interpreter, Frame(holder.module), default)
             if value is not UNKNOWN:
                 return value
         annotation = ast.unparse(arg.annotation) if arg.annotation is not None else ""
-        plain = annotation.split("[")[0].split("|")[0].strip() in ("int", "float", "bool", "str", "tuple", "list", "dict")
+        plain = annotation.split("[")[0].split("|")[0].strip() in (
+            "int",
+            "float",
+            "bool",
+            "str",
+            "tuple",
+            "list",
+            "dict",
+        )
         if constructor or default is not None or plain or "Optional" in annotation:
             return Sym.named(arg.arg, *attributes.tags_for(arg.arg))
         return Tensor(State.UNKNOWN, width=Poly.atom(f"|{arg.arg}.width"), tag="argument")
@@ -269,11 +282,13 @@ def _required(method: ast.FunctionDef) -> list[str]:
     """Parameters without a default, `self` left out."""
     spec = method.args
     names = [arg.arg for arg in (*spec.posonlyargs, *spec.args)]
-    keyword_only = [arg.arg for arg, default in zip(spec.kwonlyargs, spec.kw_defaults, strict=True) if default is None]
+    keyword_only = [
+        arg.arg for arg, default in zip(spec.kwonlyargs, spec.kw_defaults, strict=True) if default is None
+    ]
     return names[1 : len(names) - len(spec.defaults)] + keyword_only
 
 
 def _is_property(method: ast.FunctionDef) -> bool:
-    return any(ast.unparse(d).rsplit(".", 1)[-1] in ("property", "cached_property") for d in method.decorator_list)
-
-
+    return any(
+        ast.unparse(d).rsplit(".", 1)[-1] in ("property", "cached_property") for d in method.decorator_list
+    )

@@ -6,12 +6,14 @@ import ast
 import operator
 from typing import Any
 
-from . import attributes, tensors
+from . import conditions, indexing, tensor_products
 from .events import Divided, NoneUsed, PairUsed
-from .interpreter import Frame, Interpreter
+from .frames import Frame
+from .interpreter import Interpreter
 from .symbols import Poly
 from .values import (
     HEADS,
+    MAX_ITEMS,
     PER_RANK,
     TP,
     UNKNOWN,
@@ -40,9 +42,10 @@ _FOLD: dict[type, Any] = {
     ast.LShift: operator.lshift,
     ast.RShift: operator.rshift,
 }
+
 _MAX_FOLDED = 10_000
+
 _MAX_BITS = 128
-_MAX_ITEMS = 4096
 
 
 def binary(interp: Interpreter, frame: Frame, node: ast.BinOp, left: Value, right: Value) -> Value:
@@ -51,7 +54,12 @@ def binary(interp: Interpreter, frame: Frame, node: ast.BinOp, left: Value, righ
 
 
 def combine(
-    interp: Interpreter, op: ast.operator, left: Value, right: Value, node: ast.expr, parts: tuple[ast.expr, ast.expr]
+    interp: Interpreter,
+    op: ast.operator,
+    left: Value,
+    right: Value,
+    node: ast.expr,
+    parts: tuple[ast.expr, ast.expr],
 ) -> Value:
     """One arithmetic operator; `parts` are the operand nodes, for messages."""
     operands = [left, right]
@@ -65,9 +73,9 @@ def combine(
     left, right = operands
     if isinstance(left, Tensor) or isinstance(right, Tensor):
         if isinstance(op, ast.MatMult):
-            return tensors.matmul(interp, left, right, node)
+            return tensor_products.matmul(interp, left, right, node)
         additive = isinstance(op, ast.Add | ast.Sub)
-        return tensors.combine(interp, left, right, node, additive=additive)
+        return tensor_products.combine(interp, left, right, node, additive=additive)
     return numbers(interp, op, left, right, node, parts[0])
 
 
@@ -78,7 +86,9 @@ def _needs_a_tensor(op: ast.operator, other: Value) -> bool:
     return not (isinstance(op, ast.Mult) and isinstance(other, Const) and isinstance(other.value, int))
 
 
-def numbers(interp: Interpreter, op: ast.operator, left: Value, right: Value, node: ast.expr, top: ast.expr) -> Value:
+def numbers(
+    interp: Interpreter, op: ast.operator, left: Value, right: Value, node: ast.expr, top: ast.expr
+) -> Value:
     """Arithmetic of constants, symbolic numbers and sequences."""
     if isinstance(left, Const) and isinstance(right, Const):
         return _fold(op, left.value, right.value)
@@ -113,7 +123,9 @@ def _fold(op: ast.operator, left: Any, right: Any) -> Value:
 
 def constant(value: Any) -> Value:
     """A Const, unless it has grown out of all measure: a loop that doubles a number or a text must not hang."""
-    if isinstance(value, int) and value.bit_length() > _MAX_BITS or isinstance(value, str | bytes) and len(value) > _MAX_FOLDED:
+    if (isinstance(value, int) and value.bit_length() > _MAX_BITS) or (
+        isinstance(value, str | bytes) and len(value) > _MAX_FOLDED
+    ):
         return UNKNOWN
     return Const(value)
 
@@ -151,7 +163,12 @@ def _symbolic(interp: Interpreter, op: ast.operator, a: Poly, b: Poly, tags: fro
         return number(a.floor_divided(b), tags | {"ratio"})
     if isinstance(op, ast.Mod):
         return Sym(Poly.atom(f"({a}) % ({b})"))
-    if isinstance(op, ast.Pow) and b.constant is not None and b.constant.denominator == 1 and 0 < b.constant <= 3:
+    if (
+        isinstance(op, ast.Pow)
+        and b.constant is not None
+        and b.constant.denominator == 1
+        and 0 < b.constant <= 3
+    ):
         result = a
         for _ in range(int(b.constant) - 1):
             result = result * a
@@ -162,7 +179,7 @@ def _symbolic(interp: Interpreter, op: ast.operator, a: Poly, b: Poly, tags: fro
 def _sequences(interp: Interpreter, op: ast.operator, left: Value, right: Value) -> Value | None:
     if isinstance(op, ast.Mult):
         sequence, times = (left, right) if isinstance(left, Seq | Heap) else (right, left)
-        items = attributes.as_seq(interp, sequence) if isinstance(sequence, Seq | Heap) else None
+        items = indexing.as_seq(interp, sequence) if isinstance(sequence, Seq | Heap) else None
         if items is None:
             return None
         if isinstance(times, Const) and isinstance(times.value, int) and items.rest is None:
@@ -171,13 +188,15 @@ def _sequences(interp: Interpreter, op: ast.operator, left: Value, right: Value)
         return _as(sequence, Seq((), items.items[0] if len(items.items) == 1 else UNKNOWN))
     if not isinstance(left, Seq | Heap) or not isinstance(right, Seq | Heap):
         return None
-    first, second = attributes.as_seq(interp, left), attributes.as_seq(interp, right)
+    first, second = indexing.as_seq(interp, left), indexing.as_seq(interp, right)
     if first is None or second is None:
         return None
-    if len(first.items) + len(second.items) > _MAX_ITEMS:
+    if len(first.items) + len(second.items) > MAX_ITEMS:
         return _as(left, Seq((), UNKNOWN))
     if first.rest is not None:
-        return _as(left, Seq(first.items, first.rest if first.rest == second.rest and not second.items else UNKNOWN))
+        return _as(
+            left, Seq(first.items, first.rest if first.rest == second.rest and not second.items else UNKNOWN)
+        )
     return _as(left, Seq(first.items + second.items, second.rest))
 
 
@@ -188,8 +207,6 @@ def _as(like: Value, items: Seq) -> Value:
 def unary(interp: Interpreter, frame: Frame, node: ast.UnaryOp, value: Value) -> Value:
     """`-x`, `+x`, `not x`, `~x`"""
     if isinstance(node.op, ast.Not):
-        from . import conditions
-
         truth = conditions.truth_of(interp, value)
         if truth is not None:
             return Const(not truth)

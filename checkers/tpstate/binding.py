@@ -5,14 +5,17 @@ from __future__ import annotations
 import ast
 
 from . import expressions
-from .interpreter import Frame, Interpreter
-from .values import UNKNOWN, Heap, Seq, Table, Value
-
-Kwargs = dict[str, Value]
+from .frames import Frame
+from .interpreter import Interpreter
+from .values import UNKNOWN, Heap, Kwargs, Seq, Table, Value
 
 
 def bind(
-    interp: Interpreter, defaults: Frame, function: ast.FunctionDef | ast.Lambda, args: tuple[Value, ...], kwargs: Kwargs
+    interp: Interpreter,
+    defaults: Frame,
+    function: ast.FunctionDef | ast.Lambda,
+    args: tuple[Value, ...],
+    kwargs: Kwargs,
 ) -> tuple[Kwargs, tuple[str, str] | None]:
     """The variables a call starts with, and the first thing that does not fit (text, parameter)."""
     spec = function.args
@@ -78,7 +81,9 @@ def _fill_defaults(
     return missing
 
 
-def names_of(interp: Interpreter, function: ast.FunctionDef, args: tuple[Value, ...], kwargs: Kwargs) -> Kwargs:
+def names_of(
+    interp: Interpreter, function: ast.FunctionDef, args: tuple[Value, ...], kwargs: Kwargs
+) -> Kwargs:
     """Arguments by parameter name, defaults left out."""
     names = [arg.arg for arg in (*function.args.posonlyargs, *function.args.args)]
     bound = dict(zip(names, args, strict=False))

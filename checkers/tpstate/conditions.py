@@ -7,9 +7,11 @@ import operator
 from typing import Any
 
 from . import calls, expressions
-from .interpreter import Frame, Interpreter, implied
+from .choices import Choice
+from .flags import implied
+from .frames import Frame
+from .interpreter import Interpreter
 from .values import (
-    Choice,
     Cls,
     Const,
     Func,
@@ -68,7 +70,12 @@ def note_refused(interp: Interpreter, frame: Frame, test: ast.expr) -> None:
             key = interp.settle(expressions.evaluate(interp, frame, test.left))
             held = interp.settle(expressions.evaluate(interp, frame, test.comparators[0]))
             table = held.content if isinstance(held, Heap) else held
-            if isinstance(table, Table) and table.name and isinstance(key, Const) and isinstance(key.value, str):
+            if (
+                isinstance(table, Table)
+                and table.name
+                and isinstance(key, Const)
+                and isinstance(key.value, str)
+            ):
                 if table.rest is None and key.value not in table.entries:
                     calls.note_missing(interp, table, key.value, test)
             return
@@ -224,7 +231,7 @@ def compare_values(interp: Interpreter, op: ast.cmpop, left: Value, right: Value
 
 
 def _identical(left: Value, right: Value) -> bool | None:
-    if isinstance(right, Const) and right.value is None or isinstance(left, Const) and left.value is None:
+    if (isinstance(right, Const) and right.value is None) or (isinstance(left, Const) and left.value is None):
         other = left if isinstance(right, Const) and right.value is None else right
         if isinstance(other, Const):
             return other.value is None
@@ -251,7 +258,11 @@ def _contains(interp: Interpreter, item: Value, container: Value) -> bool | None
     if isinstance(container, Seq):
         if item in container.items and isinstance(item, Const | Cls):
             return True
-        if container.rest is None and isinstance(item, Const) and all(isinstance(i, Const) for i in container.items):
+        if (
+            container.rest is None
+            and isinstance(item, Const)
+            and all(isinstance(i, Const) for i in container.items)
+        ):
             return False
         return None
     if isinstance(container, Const) and isinstance(item, Const):

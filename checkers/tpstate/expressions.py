@@ -5,20 +5,18 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
-from ..facts.module import ClassFacts, ModuleFacts
-from ..project.project import External, FunctionRef, NamespaceRef, Ref, ValueRef
-from . import arithmetic, attributes, calls, conditions
-from .interpreter import Frame, Interpreter, OutOfFuel
+from . import arithmetic, attributes, calls, comprehensions, conditions, indexing, lookups
+from .choices import Choice, choose
+from .frames import Frame, OutOfFuel
+from .interpreter import Interpreter
 from .values import (
+    MAX_ITEMS,
     NONE,
     UNKNOWN,
-    Choice,
     Cls,
     Const,
     Func,
     Heap,
-    Known,
-    Mod,
     Obj,
     Seq,
     Slice,
@@ -28,9 +26,6 @@ from .values import (
     Value,
 )
 
-_UNROLL = 32
-_MAX_ITEMS = 4096
-
 
 def evaluate(interp: Interpreter, frame: Frame, node: ast.expr) -> Value:
     """The value of an expression in `frame`; UNKNOWN for what is not modelled."""
@@ -38,7 +33,7 @@ def evaluate(interp: Interpreter, frame: Frame, node: ast.expr) -> Value:
     if interp.fuel < 0:
         raise OutOfFuel
     if type(node) is ast.Name:
-        value = frame.vars.get(node.id) or lookup(interp, frame, node.id)
+        value = frame.vars.get(node.id) or lookups.lookup(interp, frame, node.id)
         if type(value) is Tensor and value.role == "gathered":
             interp.note_use(value.tag, node)
         return interp.settle(value) if type(value) is Choice else value
@@ -51,92 +46,6 @@ def evaluate(interp: Interpreter, frame: Frame, node: ast.expr) -> Value:
 
 def _constant(interp: Interpreter, frame: Frame, node: ast.Constant) -> Value:
     return Const(node.value)
-
-
-def lookup(interp: Interpreter, frame: Frame, name: str) -> Value:
-    """A variable: local, enclosing, module level, builtin."""
-    if name in frame.vars:
-        return frame.vars[name]
-    if frame.closure is not None and name in frame.closure:
-        return frame.closure[name]
-    return global_value(interp, frame.module, name)
-
-
-def global_value(interp: Interpreter, module: ModuleFacts, name: str) -> Value:
-    """The value of a module-level name, computed once."""
-    key = (id(module), name)
-    if key not in interp.globals:
-        if key in interp.reading:
-            return UNKNOWN
-        interp.reading.add(key)
-        try:
-            interp.globals[key] = of_ref(interp, interp.project.resolve(module, name), name)
-        finally:
-            interp.reading.discard(key)
-    return interp.globals[key]
-
-
-def of_ref(interp: Interpreter, ref: Ref | None, name: str) -> Value:
-    """The value of a resolved name."""
-    if ref is None:
-        return Known(f"builtins.{name}")
-    if isinstance(ref, ClassFacts):
-        return Cls(ref.dotted, ref)
-    if isinstance(ref, FunctionRef):
-        return Func(ref.node, ref.module)
-    if isinstance(ref, ModuleFacts):
-        return Mod(ref, ref.name)
-    if isinstance(ref, NamespaceRef):
-        return Mod(None, ref.dotted)
-    if isinstance(ref, External):
-        return external(ref.dotted)
-    key = (id(ref.module), f"={ref.name}:{ref.node.lineno}")
-    if key not in interp.globals:
-        if key in interp.reading:
-            return UNKNOWN
-        interp.reading.add(key)
-        try:
-            interp.globals[key] = _module_value(interp, ref)
-        finally:
-            interp.reading.discard(key)
-    return interp.globals[key]
-
-
-def _module_value(interp: Interpreter, ref: ValueRef) -> Value:
-    frame = Frame(ref.module)
-    outer = (interp.branch, interp.choice, interp.frame, interp.journals)
-    interp.branch, interp.choice, interp.frame, interp.journals = {}, {}, frame, []
-    try:
-        value = evaluate(interp, frame, ref.node)
-    finally:
-        interp.branch, interp.choice, interp.frame, interp.journals = outer
-    if isinstance(value, Heap) and isinstance(value.content, Table):
-        grown = any(mark in ref.module.text for mark in (f"{ref.name}[", f"{ref.name}.update", f"{ref.name}.setdefault"))
-        content = value.content
-        written = grown and _is_written(ref.module.tree, ref.name)
-        value.attrs["content"] = Table(content.entries, UNKNOWN if written else content.rest, ref.name)
-    return value
-
-
-def _is_written(tree: ast.Module, name: str) -> bool:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
-            if isinstance(node.value, ast.Name) and node.value.id == name:
-                return True
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            if isinstance(node.func.value, ast.Name) and node.func.value.id == name:
-                if node.func.attr in ("update", "setdefault"):
-                    return True
-    return False
-
-
-def external(dotted: str) -> Value:
-    """A name of a library: a class when it looks like one, else a function or constant."""
-    owner, _, last = dotted.rpartition(".")
-    is_constant = last.isupper() and owner != "torch.nn"  # nn.GELU and nn.ELU are classes
-    if last[:1].isupper() and not is_constant:
-        return Cls(dotted)
-    return Known(dotted)
 
 
 def _attribute(interp: Interpreter, frame: Frame, node: ast.Attribute) -> Value:
@@ -154,12 +63,15 @@ def _subscript(interp: Interpreter, frame: Frame, node: ast.Subscript) -> Value:
     owner = evaluate(interp, frame, node.value)
     index = evaluate(interp, frame, node.slice)
     if type(owner) is not Choice and type(index) is not Choice:
-        return attributes.item(interp, owner, index, node)
-    return interp.lift(lambda value, at: attributes.item(interp, value, at, node), owner, index)
+        return indexing.item(interp, owner, index, node)
+    return interp.lift(lambda value, at: indexing.item(interp, value, at, node), owner, index)
 
 
 def _slice(interp: Interpreter, frame: Frame, node: ast.Slice) -> Value:
-    parts = [evaluate(interp, frame, part) if part is not None else NONE for part in (node.lower, node.upper, node.step)]
+    parts = [
+        evaluate(interp, frame, part) if part is not None else NONE
+        for part in (node.lower, node.upper, node.step)
+    ]
     return Slice(*parts)
 
 
@@ -181,10 +93,8 @@ def elements(interp: Interpreter, frame: Frame, nodes: list[ast.expr]) -> Seq:
     rest: Value | None = None
     for node in nodes:
         if isinstance(node, ast.Starred):
-            spread = attributes.as_seq(interp, evaluate(interp, frame, node.value))
-            if spread is None:
-                rest = UNKNOWN
-            elif len(items) + len(spread.items) > _MAX_ITEMS:
+            spread = indexing.as_seq(interp, evaluate(interp, frame, node.value))
+            if spread is None or len(items) + len(spread.items) > MAX_ITEMS:
                 rest = UNKNOWN
             else:
                 items += spread.items
@@ -219,71 +129,14 @@ def _dict(interp: Interpreter, frame: Frame, node: ast.Dict) -> Value:
     return Heap("dict", {"content": Table(entries, rest)})
 
 
-def _comprehension(interp: Interpreter, frame: Frame, node: ast.ListComp | ast.GeneratorExp | ast.SetComp) -> Value:
-    inner = Frame(
-        frame.module, {}, frame.owner, frame.function, {**(frame.closure or {}), **frame.vars}, frame.parent, frame.call,
-        entry_conditions=frame.entry_conditions, serial=frame.serial,
-    )  # fmt: skip
-    found = _generate(interp, inner, node.generators, lambda: evaluate(interp, inner, node.elt))
-    return Heap("list", {"content": found}) if isinstance(node, ast.ListComp) else found
+def _comprehension(
+    interp: Interpreter, frame: Frame, node: ast.ListComp | ast.GeneratorExp | ast.SetComp
+) -> Value:
+    return comprehensions.comprehension(interp, frame, node)
 
 
 def _dict_comprehension(interp: Interpreter, frame: Frame, node: ast.DictComp) -> Value:
-    inner = Frame(
-        frame.module, {}, frame.owner, frame.function, {**(frame.closure or {}), **frame.vars}, frame.parent, frame.call,
-        entry_conditions=frame.entry_conditions, serial=frame.serial,
-    )  # fmt: skip
-    entries: dict[object, Value] = {}
-    open_keys: list[Value] = []
-
-    def pair() -> Value:
-        key, value = evaluate(interp, inner, node.key), evaluate(interp, inner, node.value)
-        if isinstance(key, Const):
-            entries[key.value] = value
-        else:
-            open_keys.append(value)
-        return value
-
-    found = _generate(interp, inner, node.generators, pair)
-    rest = UNKNOWN if open_keys or found.rest is not None else None
-    if found.rest is not None:  # a filter that cannot be decided, or a source that is open: no key is certain
-        entries = {}
-    return Heap("dict", {"content": Table(entries, open_keys[-1] if open_keys else rest)})
-
-
-def _generate(
-    interp: Interpreter, frame: Frame, generators: list[ast.comprehension], make: Callable[[], Value]
-) -> Seq:
-    head, *tail = generators
-    source = attributes.as_seq(interp, evaluate(interp, frame, head.iter), head.iter)
-    items: list[Value] = []
-    rest: Value | None = None
-    produce: Callable[[], Seq] = (
-        (lambda: _generate(interp, frame, tail, make)) if tail else (lambda: Seq((make(),)))
-    )
-
-    def run(value: Value) -> Seq | None:
-        assign(interp, frame, head.target, value)
-        sure = True
-        for test in head.ifs:
-            truth, _ = conditions.truth(interp, frame, test)
-            if truth is False:
-                return None
-            sure = sure and truth is True
-        made = produce()
-        return made if sure else Seq((), made.items[0] if made.items else made.rest)
-
-    if source is not None and len(source.items) <= _UNROLL:
-        for value in source.items:
-            made = run(value)
-            if made is not None:
-                items += made.items if rest is None else ()
-                rest = made.rest if made.rest is not None else rest
-    if source is None or source.rest is not None or len(source.items) > _UNROLL:
-        made = run(UNKNOWN if source is None or source.rest is None else source.rest)
-        if made is not None:
-            rest = made.items[0] if made.items else made.rest
-    return Seq(tuple(items), rest)
+    return comprehensions.dict_comprehension(interp, frame, node)
 
 
 def _conditional(interp: Interpreter, frame: Frame, node: ast.IfExp) -> Value:
@@ -297,8 +150,6 @@ def _conditional(interp: Interpreter, frame: Frame, node: ast.IfExp) -> Value:
 
 def fork(interp: Interpreter, key: str, then: Callable[[], Value], other: Callable[[], Value]) -> Value:
     """The value of an undecided conditional: both sides, each under its condition."""
-    from .values import choose
-
     results: list[Value] = []
 
     def run(side: Callable[[], Value]) -> Callable[[], bool]:
@@ -364,7 +215,9 @@ def _joined(interp: Interpreter, frame: Frame, node: ast.JoinedStr) -> Value:
     text = ""
     for part in node.values:
         value = evaluate(interp, frame, part.value if isinstance(part, ast.FormattedValue) else part)
-        if not isinstance(value, Const) or isinstance(part, ast.FormattedValue) and part.format_spec is not None:
+        if not isinstance(value, Const) or (
+            isinstance(part, ast.FormattedValue) and part.format_spec is not None
+        ):
             return UNKNOWN
         text += str(value.value)
     return arithmetic.constant(text)
@@ -389,9 +242,9 @@ def assign(interp: Interpreter, frame: Frame, target: ast.expr, value: Value) ->
     if isinstance(target, ast.Name):
         if type(value) is Tensor and value.role == "gathered":
             value = value.but(tag=f"{value.tag}/{next(interp._serial)}")
-        interp.write(frame.vars, target.id, value)  # type: ignore[arg-type]
+        interp.write(frame.vars, target.id, value)
     elif isinstance(target, ast.Tuple | ast.List):
-        attributes.unpack(interp, frame, target, value)
+        indexing.unpack(interp, frame, target, value)
     elif isinstance(target, ast.Starred):
         assign(interp, frame, target.value, value)
     elif isinstance(target, ast.Attribute):
@@ -399,11 +252,11 @@ def assign(interp: Interpreter, frame: Frame, target: ast.expr, value: Value) ->
         if isinstance(owner, Obj):
             if isinstance(value, Obj) and not value.name:
                 value.name = target.attr
-            interp.write(owner.attrs, target.attr, value)  # type: ignore[arg-type]
+            interp.write(owner.attrs, target.attr, value)
     elif isinstance(target, ast.Subscript):
         owner = interp.settle(evaluate(interp, frame, target.value))
         index = evaluate(interp, frame, target.slice)
-        attributes.store_item(interp, owner, index, value)
+        indexing.store_item(interp, owner, index, value)
 
 
 _HANDLERS: dict[type, Callable[..., Value]] = {
@@ -431,4 +284,3 @@ _HANDLERS: dict[type, Callable[..., Value]] = {
     ast.Starred: _starred,
     ast.Await: _await,
 }
-

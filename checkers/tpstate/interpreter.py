@@ -11,50 +11,23 @@ import ast
 import contextlib
 import itertools
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from ..facts.module import ClassFacts, ModuleFacts
 from ..project.project import Project
+from .choices import Choice, choose
 from .events import FAILURES, Event, Log, Site
+from .flags import implied, split_parts
+from .frames import Frame, Journal, Marks, OutOfFuel
+from .states import Step
 from .symbols import Poly
-from .values import UNKNOWN, Choice, Obj, Step, Sym, Value, choose
+from .values import UNKNOWN, Obj, Sym, Value
 
 E = TypeVar("E", bound=Event)
 
 MAX_DEPTH = 60
+
 MAX_SAME_FUNCTION = 3
-
-
-class OutOfFuel(Exception):
-    """A class needs more steps than it is worth."""
-
-
-@dataclass(eq=False)
-class Frame:
-    """One running function, or a module being read (`function` None)."""
-
-    module: ModuleFacts
-    vars: dict[str, Value] = field(default_factory=dict)
-    owner: ClassFacts | None = None
-    function: ast.AST | None = None
-    closure: dict[str, Value] | None = None
-    parent: Frame | None = None
-    call: Site | None = None
-    returns: list[tuple[dict[str, bool], Value, ast.AST]] = field(default_factory=list)
-    entry_conditions: frozenset[str] = frozenset()
-    serial: int = 0
-
-
-Marks = list[tuple[dict[Any, Value], Any, Value | None]]
-
-
-@dataclass
-class Journal:
-    """What one side of an open condition wrote, with the values before; what was made on that side needs no undoing."""
-
-    entries: dict[tuple[int, Any], tuple[dict[Any, Value], Any, Value | None]] = field(default_factory=dict)
-    young: set[int] = field(default_factory=set)
 
 
 class Interpreter:
@@ -76,6 +49,7 @@ class Interpreter:
         self.globals: dict[tuple[int, str], Value] = {}
         self.reading: set[tuple[int, str]] = set()
         self.visited: set[int] = set()
+        self.generators: dict[int, bool] = {}
         self.equal: dict[str, Poly] = {}
         self.reduced: set[str] = set()
         self.held: dict[int, Obj] = {}
@@ -84,7 +58,6 @@ class Interpreter:
         self.pure: dict[Any, Value] = {}
         self.twins: dict[Any, Obj] = {}
         self.stop_at: Callable[[Obj, ast.FunctionDef], bool] | None = None
-        self._framework: dict[int, bool] = {}
         self._serial = itertools.count()
 
     def is_opaque(self, module: ModuleFacts) -> bool:
@@ -92,13 +65,8 @@ class Interpreter:
 
         The framework's own layers are known by contract; running its insides adds cost and no knowledge.
         """
-        return self.root is not None and self._is_framework(module) and not self._is_framework(self.root.module)
-
-    def _is_framework(self, module: ModuleFacts) -> bool:
-        if id(module) not in self._framework:
-            name = f".{module.name}."
-            self._framework[id(module)] = any(f".{prefix}." in name for prefix in self.project.settings.framework)
-        return self._framework[id(module)]
+        is_framework = self.project.is_framework
+        return self.root is not None and is_framework(module) and not is_framework(self.root.module)
 
     # -- bookkeeping -------------------------------------------------------------------------------------------
 
@@ -228,7 +196,9 @@ class Interpreter:
         if self.exits:
             for jumps_out, left_values in zip(jumps, kept, strict=True):
                 if jumps_out:
-                    self.exits[-1] += [(marks[mark][0], marks[mark][1], value) for mark, value in left_values.items()]
+                    self.exits[-1] += [
+                        (marks[mark][0], marks[mark][1], value) for mark, value in left_values.items()
+                    ]
         return any(goes)
 
     @contextlib.contextmanager
@@ -301,25 +271,3 @@ class Interpreter:
                         return decisive
                     return None if None in sides else not decisive
         return None
-
-
-def split_parts(key: str, joiner: str) -> list[str]:
-    """The parts of `(a) and (b)`."""
-    parts = key.split(f"){joiner}(")
-    if len(parts) > 1:
-        parts[0] = parts[0].removeprefix("(")
-        parts[-1] = parts[-1].removesuffix(")")
-    return parts
-
-
-def implied(key: str, side: bool) -> dict[str, bool]:
-    """A condition with all that follows from it: the parts of a true `and`, of a false `or`, and negations."""
-    found = {key: side}
-    if key.startswith("not "):
-        found.update(implied(key[4:], not side))
-    elif key.startswith("("):
-        parts = split_parts(key, " and " if side else " or ")
-        if len(parts) > 1:
-            for part in parts:
-                found.update(implied(part, side))
-    return found

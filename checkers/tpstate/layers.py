@@ -5,32 +5,18 @@ from __future__ import annotations
 import ast
 
 from ..project.project import External
-from . import attributes, calls, providers, tensors
-from .events import Built, ParallelCall, ParameterMade, ShardedEscape
+from . import calls, indexing, provider_table, providers, torch_layers
+from .events import Built, ParallelCall, ParameterMade
 from .interpreter import Interpreter
-from .providers import Provider
+from .provider_table import Provider
+from .states import State
 from .symbols import Poly
-from .values import (
-    NONE,
-    PER_RANK,
-    UNKNOWN,
-    Const,
-    Heap,
-    Obj,
-    Pair,
-    Seq,
-    State,
-    Sym,
-    Table,
-    Tensor,
-    Value,
-    poly_of,
-)
-
-Kwargs = dict[str, Value]
+from .values import NONE, UNKNOWN, Const, Heap, Kwargs, Obj, Pair, Seq, Table, Tensor, Value, poly_of
 
 
-def build_external(interp: Interpreter, obj: Obj, args: tuple[Value, ...], kwargs: Kwargs, node: ast.expr) -> Value:
+def build_external(
+    interp: Interpreter, obj: Obj, args: tuple[Value, ...], kwargs: Kwargs, node: ast.expr
+) -> Value:
     """An instance of a library class: a parallel layer, a container, or a module that is not read."""
     row = providers.provider_for(interp.project, External(obj.cls.dotted))
     if row is not None:
@@ -40,7 +26,7 @@ def build_external(interp: Interpreter, obj: Obj, args: tuple[Value, ...], kwarg
     if last == "Parameter":
         given = args[0] if args else UNKNOWN
         if isinstance(given, Tensor):
-            if given.dims is not None and any(_per_rank(size) for size in given.dims):
+            if given.dims is not None and any(torch_layers.per_rank(size) for size in given.dims):
                 interp.emit(ParameterMade, node, sizes=given.dims)
             return given.but(role="parameter", state=State.UNKNOWN)
         return Tensor(State.UNKNOWN, role="parameter")
@@ -48,7 +34,9 @@ def build_external(interp: Interpreter, obj: Obj, args: tuple[Value, ...], kwarg
     return obj
 
 
-def fill_external(interp: Interpreter, obj: Obj, dotted: str, args: tuple[Value, ...], kwargs: Kwargs) -> None:
+def fill_external(
+    interp: Interpreter, obj: Obj, dotted: str, args: tuple[Value, ...], kwargs: Kwargs
+) -> None:
     """The arguments and children of a module of a library."""
     last = dotted.rsplit(".", 1)[-1]
     if last in ("Sequential", "ModuleList", "ParameterList"):
@@ -70,7 +58,7 @@ def _children(interp: Interpreter, args: tuple[Value, ...], kwargs: Kwargs, spre
     given = args[0]
     if isinstance(given, Heap) and isinstance(given.content, Table):
         return Seq(tuple(given.content.entries.values()), given.content.rest)
-    return attributes.as_seq(interp, given) or Seq((), UNKNOWN)
+    return indexing.as_seq(interp, given) or Seq((), UNKNOWN)
 
 
 def build_parallel(
@@ -81,7 +69,15 @@ def build_parallel(
     bound.update({name: value for name, value in kwargs.items() if name not in ("**", "*")})
     obj.args = bound
     obj.attrs["__provider__"] = Const(row)
-    interp.emit(Built, node, obj=obj, positional=len(args), keywords=dict(kwargs), open_keywords="**" in kwargs, contract=row)  # fmt: skip
+    interp.emit(
+        Built,
+        node,
+        obj=obj,
+        positional=len(args),
+        keywords=dict(kwargs),
+        open_keywords="**" in kwargs,
+        contract=row,
+    )
 
 
 def flag(interp: Interpreter, obj: Obj, name: str, default: bool | None) -> bool | None:
@@ -97,7 +93,7 @@ def size(obj: Obj, row: Provider, which: int) -> Poly | None:
     if row.fused or len(row.positional) < 2 or "head" in row.positional[1]:
         return None if which else poly_of(obj.args.get(row.positional[0], UNKNOWN))
     value = obj.args.get(row.positional[which], UNKNOWN)
-    if isinstance(value, Heap) and row.kind == providers.COLUMN and isinstance(value.content, Seq):
+    if isinstance(value, Heap) and row.kind == provider_table.COLUMN and isinstance(value.content, Seq):
         return None
     return poly_of(value)
 
@@ -112,7 +108,7 @@ def call_parallel(
 ) -> Value:
     """Call a parallel layer on one input (no alternatives left) by its contract."""
     given = calls.as_tensor(interp, given, node, f"it is passed to `{label(obj)}`")
-    if row.kind == providers.EMBEDDING:
+    if row.kind == provider_table.EMBEDDING:
         reduced = flag(interp, obj, "reduce_scatter_embeddings", False)
         why = interp.step(node, f"`{label(obj)}` is an embedding: it returns every channel")
         return Tensor(State.FULL if reduced is False else State.UNKNOWN, width=size(obj, row, 1), why=why)
@@ -123,23 +119,25 @@ def call_parallel(
     return result
 
 
-def _output(interp: Interpreter, obj: Obj, row: Provider, given: Value, kwargs: Kwargs, node: ast.expr) -> Tensor:
+def _output(
+    interp: Interpreter, obj: Obj, row: Provider, given: Value, kwargs: Kwargs, node: ast.expr
+) -> Tensor:
     name, width = label(obj), size(obj, row, 1)
     before = given.why if isinstance(given, Tensor) else None
-    replicated = row.kind == providers.REPLICATED or flag(interp, obj, "disable_tp", False) is not False
+    replicated = row.kind == provider_table.REPLICATED or flag(interp, obj, "disable_tp", False) is not False
     group = obj.args.get("parallel_group")
     if "tp_group" in obj.args or "tp_size" in obj.args or group is not None:
         own_group = not (isinstance(obj.args.get("tp_group"), Const))
-        if row.family == providers.INFERENCE and own_group:
+        if row.family == provider_table.INFERENCE and own_group:
             return Tensor(State.UNKNOWN, width=width)
     if replicated:
-        if row.kind == providers.REPLICATED:
+        if row.kind == provider_table.REPLICATED:
             why = interp.step(node, f"`{name}` is replicated: every rank holds its whole output")
             return Tensor(State.FULL, width=width, why=why)
         return Tensor(State.UNKNOWN, width=width)
-    if row.kind == providers.COLUMN:
+    if row.kind == provider_table.COLUMN:
         gathers = flag(interp, obj, "gather_output", False if row.gather is None else row.gather)
-        if "runtime_gather_output" in kwargs or gathers is None or row.returns == providers.UNDECIDED:
+        if "runtime_gather_output" in kwargs or gathers is None or row.returns == provider_table.UNDECIDED:
             return Tensor(State.UNKNOWN, width=width)
         if gathers:
             why = interp.step(node, f"`{name}` gathers its output (gather_output=True), so it is full")
@@ -155,7 +153,9 @@ def _output(interp: Interpreter, obj: Obj, row: Provider, given: Value, kwargs: 
     if reduces is None:
         return Tensor(State.UNKNOWN, width=width)
     if not reduces or skips.value:
-        return Tensor(State.PARTIAL, width=width, why=interp.step(node, f"`{name}` does not reduce its output", before))
+        return Tensor(
+            State.PARTIAL, width=width, why=interp.step(node, f"`{name}` does not reduce its output", before)
+        )
     why = interp.step(node, f"`{name}` is row-parallel: its output is all-reduced, so it is full")
     return Tensor(State.FULL, width=width, why=why, role="row")
 
@@ -167,9 +167,9 @@ def _packed(interp: Interpreter, obj: Obj, row: Provider, output: Tensor, node: 
             return UNKNOWN
         if not returns:
             return output
-    if row.returns == providers.TENSOR:
+    if row.returns == provider_table.TENSOR:
         return output
-    if row.returns == providers.UNDECIDED:
+    if row.returns == provider_table.UNDECIDED:
         return UNKNOWN
     skip, bias = flag(interp, obj, "skip_bias_add", False), flag(interp, obj, "bias", True)
     no_bias = skip is False or bias is False
@@ -183,118 +183,3 @@ def learn_width(interp: Interpreter, given: Value, takes: Poly | None) -> None:
         name = str(given.width)
         if name.startswith("|") and given.width == Poly.atom(name):
             interp.equal.setdefault(name, takes)
-
-
-# -- torch.nn -----------------------------------------------------------------------------------------------------
-
-_KEEPS = frozenset(
-    {
-        "GELU", "ReLU", "SiLU", "LeakyReLU", "ELU", "Tanh", "Sigmoid", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d",
-        "Identity", "Softplus", "Mish", "Hardswish", "PReLU", "ReLU6", "Softmax", "DropPath", "AlphaDropout", "LogSoftmax",
-    }
-)  # fmt: skip
-_NORMS = frozenset({"LayerNorm", "RMSNorm", "BatchNorm1d", "GroupNorm", "FusedLayerNorm", "MixedFusedLayerNorm"})
-_LINEAR = frozenset({"Linear", "Bilinear"})
-_CONV = frozenset({"Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d"})
-
-
-def call_external(interp: Interpreter, obj: Obj, args: tuple[Value, ...], kwargs: Kwargs, node: ast.expr) -> Value:
-    """Call a module of a library."""
-    content = obj.attrs.get("content")
-    if content is not None:
-        return _run_children(interp, obj, interp.settle(content), args, node)
-    dotted = obj.cls.dotted
-    last = dotted.rsplit(".", 1)[-1]
-    first = args[0] if args else next(iter(kwargs.values()), UNKNOWN)
-    if last == "Identity":
-        return first
-    if last == "MultiheadAttention":
-        why = interp.step(node, f"`{label(obj)}` is nn.MultiheadAttention: its output is full")
-        return Seq((Tensor(State.FULL, width=poly_of(_argument(obj, 0, "embed_dim")), why=why), UNKNOWN))
-    if last == "Embedding" and dotted.startswith("torch."):
-        why = interp.step(node, f"`{label(obj)}` is nn.Embedding: its output is full")
-        return Tensor(State.FULL, width=poly_of(_argument(obj, 1, "embedding_dim")), why=why)
-    known = last in _KEEPS or last in _NORMS or last in _LINEAR or last in _CONV
-    if not known or not dotted.startswith("torch."):
-        keeps = last in _KEEPS or last in _NORMS
-        return interp.lift(lambda value: _keep(interp, obj, value, node) if keeps else calls.unknown_call(interp, UNKNOWN, (value,), node), first)  # fmt: skip
-    return interp.lift(lambda value: _call_torch(interp, obj, last, value, node), first)
-
-
-def _keep(interp: Interpreter, obj: Obj, value: Value, node: ast.expr) -> Value:
-    value = calls.as_tensor(interp, value, node, f"it is passed to `{label(obj)}`")
-    return value if isinstance(value, Tensor) else UNKNOWN
-
-
-def _argument(obj: Obj, index: int, name: str) -> Value:
-    return obj.args.get(name, obj.args.get(str(index), UNKNOWN))
-
-
-def _call_torch(interp: Interpreter, obj: Obj, last: str, value: Value, node: ast.expr) -> Value:
-    value = calls.as_tensor(interp, value, node, f"it is passed to `{label(obj)}`")
-    if last in _KEEPS:
-        if not isinstance(value, Tensor):
-            return UNKNOWN
-        return tensors.used_whole(value) if "Softmax" in last else value
-    if last in _NORMS:
-        return _normalised(interp, obj, value, node)
-    if last in _CONV:
-        return value.but(width=None) if isinstance(value, Tensor) else UNKNOWN
-    return _linear(interp, obj, value, node)
-
-
-def _normalised(interp: Interpreter, obj: Obj, value: Value, node: ast.expr) -> Value:
-    shape = _argument(obj, 0, "normalized_shape")
-    items = attributes.as_seq(interp, shape)
-    sized = poly_of(items.items[-1] if items is not None and items.items else shape)
-    if not isinstance(value, Tensor):
-        return Tensor(State.UNKNOWN, width=sized)
-    learn_width(interp, value, sized)
-    value = tensors.used_whole(value)
-    if value.state is State.SHARDED and value.last:
-        meets_full(interp, obj, value, sized, _per_rank(shape), node)
-        return value
-    return value if value.width is not None or sized is None or value.state is State.SHARDED else value.but(width=sized)
-
-
-def _linear(interp: Interpreter, obj: Obj, value: Value, node: ast.expr) -> Value:
-    takes, gives = _argument(obj, 0, "in_features"), _argument(obj, 1, "out_features")
-    width = poly_of(gives)
-    learn_width(interp, value, poly_of(takes))
-    if isinstance(value, Tensor) and value.state is State.SHARDED:
-        if value.last:
-            meets_full(interp, obj, value, poly_of(takes), _per_rank(takes), node)
-        return Tensor(State.UNKNOWN, width=width)
-    if _per_rank(gives) or _per_rank(takes) or isinstance(value, Tensor) and value.state is State.PARTIAL:
-        return Tensor(State.UNKNOWN, width=width)
-    why = interp.step(node, f"`{label(obj)}` is nn.Linear: its output is full")
-    return Tensor(State.FULL, width=width, why=why, role="linear")
-
-
-def _per_rank(value: Value) -> bool:
-    return isinstance(value, Sym) and PER_RANK in value.tags
-
-
-def meets_full(
-    interp: Interpreter, obj: Obj, value: Tensor, sized: Poly | None, per_rank: bool, node: ast.expr
-) -> None:
-    """A split value reaches a module with weights: wrong where those are sized for the whole dimension."""
-    proven = not per_rank and sized is not None and value.width is not None and sized == value.width
-    if per_rank:
-        return
-    kind = obj.cls.dotted.rsplit(".", 1)[-1]
-    interp.emit(ShardedEscape, node, tensor=value, consumer=f"`{label(obj)}` (nn.{kind})", proven=proven, layer=obj)
-
-
-def _run_children(interp: Interpreter, obj: Obj, content: Value, args: tuple[Value, ...], node: ast.expr) -> Value:
-    last = obj.cls.dotted.rsplit(".", 1)[-1]
-    if not isinstance(content, Seq) or not args or last not in ("Sequential",) and obj.cls.facts is None:
-        return UNKNOWN
-    value = args[0]
-    for child in content.sample():
-        if isinstance(child, Obj) and not child.name:
-            child.name = f"{obj.name}[{child.cls.dotted.rsplit('.', 1)[-1]}]" if obj.name else ""
-        value = calls.call(interp, child, (value,), {}, node)
-    return value
-
-

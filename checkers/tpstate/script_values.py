@@ -11,12 +11,15 @@ from ..project.config_reads import Configs
 from ..project.project import Project
 from ..project.scopes import Scope
 from ..project.yaml_config import MissingKey, look_up
-from . import attributes, expressions, statements
-from .interpreter import Frame, Interpreter, OutOfFuel
+from . import expressions, indexing, statements
+from .frames import Frame, OutOfFuel
+from .interpreter import Interpreter
 from .values import Const, Value
 
 _FUEL = 3_000
+
 _MAX_DEPTH = 12
+
 _PLAIN = (int, float, str, bool)
 
 
@@ -60,7 +63,7 @@ class ScriptValues:
     def _python(self, value: Value) -> Any:
         if isinstance(value, Const):
             return value.value
-        items = attributes.as_seq(self.interpreter, value)
+        items = indexing.as_seq(self.interpreter, value)
         if items is None or items.rest is not None:
             return None
         found = tuple(self._python(item) for item in items.items)

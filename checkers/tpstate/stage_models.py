@@ -16,10 +16,15 @@ from .events import Built, Site
 from .values import Const, Heap, Obj, Seq, Value, poly_of
 
 _DEPTH = ("depth", "num_layers", "n_layers", "num_blocks", "n_blocks", "depths")
+
 _PARTS = ("num_local", "num_global")
+
 _RATES = ("drop_path", "drop_path_rate", "drop_path_rates", "dpr", "drop_paths")
+
 _WIDTH = ("dim", "embed_dim", "hidden_size", "hidden_dim", "d_model")
+
 _HEADS = ("num_heads", "n_heads", "num_attention_heads", "nhead")
+
 _GRID = ("input_resolution", "resolution", "grid", "img_size")
 
 

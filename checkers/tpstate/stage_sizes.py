@@ -17,6 +17,7 @@ from ..project.training import ShapeConfig, TrainingScript, spelled_out
 from .script_values import ScriptValues
 
 _GRIDS = ("output_resolution", "input_resolution", "resolution")
+
 _WIDTHS = ("out_dim", "dim", "embed_dim")
 
 

@@ -8,9 +8,12 @@ from collections.abc import Callable
 
 from ..facts.module import Import
 from ..project.project import Ref
-from . import arithmetic, attributes, conditions, expressions
-from .interpreter import Frame, Interpreter, implied
-from .values import NONE, UNKNOWN, Choice, Const, Func, Heap, Known, Obj, Unknown, Value
+from . import arithmetic, conditions, expressions, indexing, lookups
+from .choices import Choice
+from .flags import implied
+from .frames import Frame
+from .interpreter import Interpreter
+from .values import NONE, UNKNOWN, Func, Heap, Known, Obj, Unknown, Value
 
 
 class Flow(enum.Enum):
@@ -24,6 +27,7 @@ class Flow(enum.Enum):
 
 
 _ROUNDS = 2
+
 _UNROLL = 32
 
 
@@ -60,10 +64,12 @@ def _augmented(interp: Interpreter, frame: Frame, node: ast.AugAssign) -> Flow:
     left = expressions.evaluate(interp, frame, node.target)
     right = expressions.evaluate(interp, frame, node.value)
     value = interp.lift(
-        lambda a, b: arithmetic.combine(interp, node.op, a, b, node.value, (node.target, node.value)), left, right
+        lambda a, b: arithmetic.combine(interp, node.op, a, b, node.value, (node.target, node.value)),
+        left,
+        right,
     )
     if isinstance(left, Heap) and isinstance(value, Heap):
-        interp.write(left.attrs, "content", value.content)  # type: ignore[arg-type]
+        interp.write(left.attrs, "content", value.content)
         value = left
     expressions.assign(interp, frame, node.target, value)
     return Flow.NEXT
@@ -82,7 +88,12 @@ def _if(interp: Interpreter, frame: Frame, node: ast.If) -> Flow:
         if flow is Flow.RAISE:
             conditions.note_refused(interp, frame, node.test)
         return flow
-    return _both(interp, key, lambda: run_block(interp, frame, node.body), lambda: run_block(interp, frame, node.orelse))
+    return _both(
+        interp,
+        key,
+        lambda: run_block(interp, frame, node.body),
+        lambda: run_block(interp, frame, node.orelse),
+    )
 
 
 def _both(interp: Interpreter, key: str, then: Callable[[], Flow], other: Callable[[], Flow]) -> Flow:
@@ -116,10 +127,13 @@ def _loop(interp: Interpreter, frame: Frame, node: ast.For | ast.AsyncFor, sourc
     if isinstance(source, Choice):
         then, other = source.then, source.other
         return _both(
-            interp, source.key, lambda: _loop(interp, frame, node, then), lambda: _loop(interp, frame, node, other)
+            interp,
+            source.key,
+            lambda: _loop(interp, frame, node, then),
+            lambda: _loop(interp, frame, node, other),
         )
     items: list[Value]
-    found = attributes.as_seq(interp, source, node.iter)
+    found = indexing.as_seq(interp, source, node.iter)
     if found is None:
         items = [UNKNOWN] * _ROUNDS
     elif found.rest is not None:
@@ -134,7 +148,7 @@ def _loop(interp: Interpreter, frame: Frame, node: ast.For | ast.AsyncFor, sourc
         if flow is Flow.BREAK:
             return Flow.NEXT
         if flow in (Flow.RETURN, Flow.RAISE):
-            return flow if found is not None and found.rest is None or flow is Flow.RETURN else Flow.NEXT
+            return flow if (found is not None and found.rest is None) or flow is Flow.RETURN else Flow.NEXT
     return run_block(interp, frame, node.orelse)
 
 
@@ -208,12 +222,12 @@ def _function(interp: Interpreter, frame: Frame, node: ast.FunctionDef) -> Flow:
     closure = {**(frame.closure or {}), **frame.vars}
     func = Func(node, frame.module, closure, frame.owner)
     closure[node.name] = func
-    interp.write(frame.vars, node.name, func)  # type: ignore[arg-type]
+    interp.write(frame.vars, node.name, func)
     return Flow.NEXT
 
 
 def _class(interp: Interpreter, frame: Frame, node: ast.ClassDef) -> Flow:
-    interp.write(frame.vars, node.name, UNKNOWN)  # type: ignore[arg-type]
+    interp.write(frame.vars, node.name, UNKNOWN)
     return Flow.NEXT
 
 
@@ -221,8 +235,8 @@ def _import(interp: Interpreter, frame: Frame, node: ast.Import) -> Flow:
     for alias in node.names:
         dotted = alias.name if alias.asname else alias.name.split(".")[0]
         found = interp.project.find_module(dotted, frame.module)
-        value: Value = expressions.of_ref(interp, found, dotted) if found is not None else Known(dotted)
-        interp.write(frame.vars, alias.asname or dotted, value)  # type: ignore[arg-type]
+        value: Value = lookups.of_ref(interp, found, dotted) if found is not None else Known(dotted)
+        interp.write(frame.vars, alias.asname or dotted, value)
     return Flow.NEXT
 
 
@@ -232,15 +246,15 @@ def _import_from(interp: Interpreter, frame: Frame, node: ast.ImportFrom) -> Flo
         if alias.name == "*":
             continue
         ref: Ref | None = interp.project.imported(frame.module, Import(module, alias.name, node.lineno))
-        value = expressions.of_ref(interp, ref, alias.name) if ref is not None else UNKNOWN
-        interp.write(frame.vars, alias.asname or alias.name, value)  # type: ignore[arg-type]
+        value = lookups.of_ref(interp, ref, alias.name) if ref is not None else UNKNOWN
+        interp.write(frame.vars, alias.asname or alias.name, value)
     return Flow.NEXT
 
 
 def _delete(interp: Interpreter, frame: Frame, node: ast.Delete) -> Flow:
     for target in node.targets:
         if isinstance(target, ast.Name) and target.id in frame.vars:
-            interp.write(frame.vars, target.id, UNKNOWN)  # type: ignore[arg-type]
+            interp.write(frame.vars, target.id, UNKNOWN)
     return Flow.NEXT
 
 
@@ -284,4 +298,3 @@ _HANDLERS: dict[type, Callable[..., Flow]] = {
     ast.Delete: _delete,
     ast.Match: _match,
 }
-

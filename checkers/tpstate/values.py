@@ -3,55 +3,25 @@
 from __future__ import annotations
 
 import ast
-import enum
 import itertools
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..facts.module import ClassFacts, ModuleFacts
+from .states import State, Step
 from .symbols import Poly
 
 TP = "tp"
+
 PER_RANK = "per_rank"
+
 HEADS = "heads"
 
+OPEN = "**"
+"""Key under which the unknown rest of `**kwargs` travels."""
 
-@dataclass(frozen=True)
-class Step:
-    """One link of a chain of evidence; `before` are the steps it rests on.
-
-    Links are told apart by their own place and text: chains share their tails, and comparing them whole would take
-    exponential time.
-    """
-
-    path: str
-    line: int
-    text: str
-    before: tuple[Step, ...] = field(default=(), compare=False)
-
-    def chain(self) -> list[Step]:
-        """The steps oldest first, each once."""
-        seen: list[Step] = []
-
-        def walk(step: Step, depth: int) -> None:
-            if depth < 12:
-                for earlier in step.before:
-                    walk(earlier, depth + 1)
-            if step not in seen:
-                seen.append(step)
-
-        walk(self, 0)
-        return seen
-
-
-class State(enum.Enum):
-    """What one TP rank holds of a tensor."""
-
-    FULL = "full"
-    SHARDED = "split across the TP ranks"
-    PARTIAL = "a partial sum"
-    UNKNOWN = "unknown"
+MAX_ITEMS = 4096
+"""Sequences longer than this are not kept item by item."""
 
 
 class Value:
@@ -293,39 +263,6 @@ class Pair(Value):
         )
 
 
-@dataclass(frozen=True)
-class Choice(Value):
-    """One of two values, by a condition that could not be decided: `key` is its canonical text."""
-
-    key: str
-    then: Value
-    other: Value
-
-
-def choose(key: str, then: Value, other: Value) -> Value:
-    """A Choice, or the value itself where both sides are the same; deep choices collapse to UNKNOWN."""
-    if then == other:
-        return then
-    if leaves(then) + leaves(other) > 8:
-        return UNKNOWN
-    return Choice(key, then, other)
-
-
-def leaves(value: Value) -> int:
-    return leaves(value.then) + leaves(value.other) if isinstance(value, Choice) else 1
-
-
-def alternatives(value: Value) -> Iterator[tuple[dict[str, bool], Value]]:
-    """Every leaf of a Choice with the conditions under which it stands."""
-    if not isinstance(value, Choice):
-        yield {}, value
-        return
-    for branch, side in ((value.then, True), (value.other, False)):
-        for conditions, leaf in alternatives(branch):
-            if conditions.get(value.key, side) == side:
-                yield {**conditions, value.key: side}, leaf
-
-
 def poly_of(value: Value) -> Poly | None:
     """The symbolic number a value is, if it is one."""
     if isinstance(value, Sym):
@@ -341,3 +278,7 @@ def number(poly: Poly, tags: frozenset[str] = frozenset()) -> Value:
     if constant is not None and constant.denominator == 1:
         return Const(int(constant))
     return Sym(poly, tags) if poly.small() else UNKNOWN
+
+
+Kwargs = dict[str, Value]
+"""Arguments by name; `**` stands for an unknown rest, `*` for unknown positional ones."""

@@ -9,7 +9,8 @@ from typing import TypeVar
 from ..facts.module import ModuleFacts
 from ..finding import Evidence, Place
 from .events import Event, Site
-from .values import Step, Tensor, Value
+from .states import Step
+from .values import Tensor, Value
 
 E = TypeVar("E", bound=Event)
 
@@ -74,7 +75,9 @@ def first_certain(events: Sequence[E]) -> E | None:
             return event
     for index, event in enumerate(events):
         for other in events[index + 1 :]:
-            flipped = [key for key in event.choice if key in other.choice and other.choice[key] != event.choice[key]]
+            flipped = [
+                key for key in event.choice if key in other.choice and other.choice[key] != event.choice[key]
+            ]
             if flipped and len(event.choice) == len(other.choice) == 1:
                 return event
     return None

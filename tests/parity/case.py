@@ -1,6 +1,7 @@
 """The case that the plain model and every layout compute: a small Pangu-Weather whose grids need padding."""
 
 import torch
+
 from onescience_check.reference_models.models.pangu import Pangu, pangu_loss
 from onescience_check.reference_models.models.pangu.grids import (
     CONSTANT_MASKS,

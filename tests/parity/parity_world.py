@@ -11,6 +11,7 @@ from pathlib import Path
 
 import torch
 import torch.distributed as dist
+
 from onescience_check.reference_models.models.pangu import pangu_loss
 from onescience_check.reference_models.models.pangu.grids import token_grids
 from onescience_check.reference_models.models.pangu_distributed_4stage import (
@@ -30,7 +31,6 @@ from onescience_check.runtime.training import get_args
 from onescience_check.runtime.training.arguments import core_transformer_config_from_args, parse_args
 from onescience_check.runtime.training.losses import world_losses
 from onescience_check.runtime.training.optimizer import MasterWeightAdamW
-
 from tests.parity import case
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import torch
 import torch.distributed as dist
+
 from onescience_check.runtime import process_groups
 from onescience_check.runtime.checkpoint import resume, sharding
 from onescience_check.runtime.core import mpu
@@ -18,7 +19,6 @@ from onescience_check.runtime.pipeline.build import build_chunks, named_stages
 from onescience_check.runtime.pipeline.communication import communicator_for
 from onescience_check.runtime.pipeline.schedule import run_schedule
 from onescience_check.runtime.training.arguments import parse_args
-
 from tests.runtime import toy_train
 
 LAYOUTS = {  # world size: (tensor, pipeline, chunks per rank, other flags)

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 import torch
+
 from onescience_check.runtime.errors import UserError
 from onescience_check.runtime.pipeline.build import stages_of_chunk
 from onescience_check.runtime.pipelinetensorshapeconfig import PipelineTensorShapeConfig
-
 from tests import worlds
 from tests.runtime.boundary_world import LAYOUTS
 
@@ -70,7 +70,7 @@ def test_output_that_is_not_as_described(tensors, words):
 @pytest.mark.parametrize("num_chunks", [1, 2, 3, 4])
 def test_stages_are_spread_in_order_and_evenly(num_chunks):
     parts = [list(stages_of_chunk(chunk, num_chunks, 4)) for chunk in range(num_chunks)]
-    assert sum(parts, []) == [0, 1, 2, 3]
+    assert [stage for part in parts for stage in part] == [0, 1, 2, 3]
     assert max(map(len, parts)) - min(map(len, parts)) <= 1
 
 

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 import torch
+
 from onescience_check.runtime import convert
 from onescience_check.runtime.checkpoint import files
 from onescience_check.runtime.checkpoint.convert import Blueprint, Whole, adopt_plain, gather, scatter
 from onescience_check.runtime.checkpoint.files import Layout
 from onescience_check.runtime.checkpoint.sharding import shard, unshard
 from onescience_check.runtime.errors import UserError
-
 from tests import worlds
 
 SCRIPT = Path(__file__).with_name("toy_train.py")

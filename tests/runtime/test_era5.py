@@ -5,6 +5,7 @@ import pickle
 import h5py
 import numpy as np
 import pytest
+
 from onescience_check.runtime import era5_generator
 from onescience_check.runtime.era5 import CHANNELS, LEVELS, MASKS, ERA5Dataset
 from onescience_check.runtime.errors import UserError
@@ -57,17 +58,17 @@ def test_channels_and_their_order_can_be_chosen(root):
 def test_channels_are_normalized(root):
     samples = np.stack([ERA5Dataset(root, [2000, 2001])[index][0] for index in range(2 * (TIMES - 1))])
     assert abs(samples.mean(axis=(0, 2, 3))).max() < 0.3
-    assert 0.5 < samples.std(axis=(0, 2, 3)).min() and samples.std(axis=(0, 2, 3)).max() < 2
+    assert samples.std(axis=(0, 2, 3)).min() > 0.5 and samples.std(axis=(0, 2, 3)).max() < 2
 
 
 def test_fields_are_physically_plausible(root):
     temperature, geopotential = fields(root, "temperature"), fields(root, "geopotential")
-    assert 170 < temperature.min() and temperature.max() < 330  # K
+    assert temperature.min() > 170 and temperature.max() < 330  # K
     assert (np.diff(geopotential, axis=1) > 0).all(), "height grows as pressure falls"
     humidity = fields(root, "specific_humidity")
-    assert 0 < humidity.min() and humidity.max() < 0.04  # kg/kg
+    assert humidity.min() > 0 and humidity.max() < 0.04  # kg/kg
     assert (
-        9e4 < fields(root, "mean_sea_level_pressure").min()
+        fields(root, "mean_sea_level_pressure").min() > 9e4
         and fields(root, "mean_sea_level_pressure").max() < 1.1e5
     )
     wind = fields(root, "u_component_of_wind")

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 import torch
+
 from onescience_check.runtime import flags as runtime_flags
 from onescience_check.runtime.errors import UserError
 from onescience_check.runtime.process_groups import check_world
 from onescience_check.runtime.training.data import MicroBatchSampler, check_dataset
-
 from tests import worlds
 
 SCRIPT = Path(__file__).with_name("toy_train.py")

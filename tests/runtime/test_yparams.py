@@ -1,6 +1,7 @@
 """A configuration file says what is wrong with it."""
 
 import pytest
+
 from onescience_check.runtime.errors import UserError
 from onescience_check.runtime.yparams import YParams
 
@@ -45,5 +46,5 @@ def test_mistakes_are_named(tmp_path, old, new, message):
 
 
 def test_a_missing_file_is_named(tmp_path):
-    with pytest.raises(UserError, match="cannot read the configuration .*nowhere.yaml"):
+    with pytest.raises(UserError, match=r"cannot read the configuration .*nowhere\.yaml"):
         YParams(tmp_path / "nowhere.yaml", "model", KNOWN)

@@ -4,11 +4,12 @@ from functools import partial
 
 import torch
 from megatron.core.tensor_parallel import ColumnParallelLinear, RowParallelLinear, checkpoint
+from torch import nn
+
 from onescience_check.runtime.core import mpu
 from onescience_check.runtime.pipelinetensorshapeconfig import PipelineTensorShapeConfig
 from onescience_check.runtime.training import get_args, pretrain
 from onescience_check.runtime.training.arguments import core_transformer_config_from_args
-from torch import nn
 
 TOKENS, DIM, HIDDEN = 6, 8, 16
 

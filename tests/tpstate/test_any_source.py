@@ -102,29 +102,66 @@ def taken(place: tuple[ast.AST, str, int | None]) -> ast.AST:
 
 
 ODD = (
-    "None", "...", "x", "self", "super()", "lambda *a, **k: a", "[*x]", "{**x}", "x[...]", "x[::2, None]", "10**99", "f'{x!r:>9}'",
-    "(yield)", "[y for y in x for x in y if y]", "{k: v for k, v in x}", "x if x else x", "(x := x)", "not x", "-x", "x @ x @ x",
-    "x < x < x", "x and x or x", "self.forward(x)", "type(self)(x)", "getattr(self, 'x')", "self.__init__(*x, **x)", "x.y.z(x)(x)",
-    "print", "float('nan')", "1e999", "b''", "'%s' % x", "nn.Sequential(*x)", "nn.ModuleList(x)", "isinstance(x, (x, tuple))",
-    "functools.partial(x, x)", "dict(x, **x)", "x // 0", "x % 0", "[][0]", "{}['x']", "''[0]", "x.view(-1, 0)", "x.chunk(0, -1)",
-)  # fmt: skip
+    "None",
+    "...",
+    "x",
+    "self",
+    "super()",
+    "lambda *a, **k: a",
+    "[*x]",
+    "{**x}",
+    "x[...]",
+    "x[::2, None]",
+    "10**99",
+    "f'{x!r:>9}'",
+    "(yield)",
+    "[y for y in x for x in y if y]",
+    "{k: v for k, v in x}",
+    "x if x else x",
+    "(x := x)",
+    "not x",
+    "-x",
+    "x @ x @ x",
+    "x < x < x",
+    "x and x or x",
+    "self.forward(x)",
+    "type(self)(x)",
+    "getattr(self, 'x')",
+    "self.__init__(*x, **x)",
+    "x.y.z(x)(x)",
+    "print",
+    "float('nan')",
+    "1e999",
+    "b''",
+    "'%s' % x",
+    "nn.Sequential(*x)",
+    "nn.ModuleList(x)",
+    "isinstance(x, (x, tuple))",
+    "functools.partial(x, x)",
+    "dict(x, **x)",
+    "x // 0",
+    "x % 0",
+    "[][0]",
+    "{}['x']",
+    "''[0]",
+    "x.view(-1, 0)",
+    "x.chunk(0, -1)",
+)
 
 
 def changed(tree: ast.Module, other: ast.Module, step: tuple[int, int, int]) -> None:
     """One change: a subtree of the other file, an odd expression, or statements moved, dropped and wrapped."""
     how, where, what = step
     kind = ast.stmt if how % 5 in (2, 3, 4) else ast.expr
-    targets = places(tree, kind)
-    if not targets:
+    targets, donors = places(tree, kind), places(other, kind)
+    if not targets or not donors:
         return
     place = targets[where % len(targets)]
     if how % 5 == 0:
-        donors = places(other, ast.expr)
         put(place, taken(donors[what % len(donors)]))
     elif how % 5 == 1:
         put(place, ast.parse(ODD[what % len(ODD)], mode="eval").body)
     elif how % 5 == 2:
-        donors = places(other, ast.stmt)
         put(place, taken(donors[what % len(donors)]))
     elif how % 5 == 3 and isinstance(parent_list := getattr(place[0], place[1]), list):
         parent_list.insert(what % (len(parent_list) + 1), taken(targets[what % len(targets)]))
@@ -164,7 +201,34 @@ def test_mutations_of_real_modules(
     checked(folder, text.encode())
 
 
-PIECES = ("class M(nn.Module):\n", "    def __init__(self):\n", "        self.fc = ColumnParallelLinear(1, 2)\n", "\t", "    ", "\n", "(", ")", "[", "]", "#", '"""', "\\", ":", "x", "=", "\x00", "\r\n", "é", "return ", "for ", "in ", "async ", "await ", "lambda ", "yield ")  # fmt: skip
+PIECES = (
+    "class M(nn.Module):\n",
+    "    def __init__(self):\n",
+    "        self.fc = ColumnParallelLinear(1, 2)\n",
+    "\t",
+    "    ",
+    "\n",
+    "(",
+    ")",
+    "[",
+    "]",
+    "#",
+    '"""',
+    "\\",
+    ":",
+    "x",
+    "=",
+    "\x00",
+    "\r\n",
+    "é",
+    "return ",
+    "for ",
+    "in ",
+    "async ",
+    "await ",
+    "lambda ",
+    "yield ",
+)
 
 
 @quick

@@ -7,6 +7,7 @@
 import numpy as np
 import torch
 from megatron.core.tensor_parallel import checkpoint
+
 from onescience_check.runtime.training import get_args
 from onescience_check.runtime.training.arguments import core_transformer_config_from_args
 

@@ -1,0 +1,194 @@
+"""The report as sections of plain cells: what the terminal and Markdown print alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from ..report.model import At, Checklist, Mark, ModelReport, Node
+
+MARKS = {Mark.YES: "✅", Mark.NO: "❌", Mark.OPEN: "?", None: "–"}
+MAX_PLACES = 3
+KINDS = {
+    "distributed": "distributed",
+    "parallel": "parallel layer",
+    "plain": "plain",
+    "other": "nothing to split",
+    "framework": "of the framework",
+    "unresolved": "unresolved",
+}
+
+
+@dataclass(frozen=True)
+class Section:
+    """A table with what is to be said below it."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    notes: tuple[str, ...] = ()
+
+
+def heading(model: ModelReport) -> str:
+    """The verdict on one model in one line."""
+    verdict = {True: "ready to merge", False: "not ready to merge", None: "not shown to be ready"}[
+        model.ready
+    ]
+    lines = [line for checklist in model.checklists for line in checklist.lines]
+    counts = [
+        f"{MARKS[mark]} {sum(line.mark is mark for line in lines)}" for mark in (Mark.YES, Mark.NO, Mark.OPEN)
+    ]
+    return f"{verdict}   {'   '.join(counts)}"
+
+
+def facts(model: ModelReport) -> Iterator[tuple[str, str]]:
+    """What the model is made of."""
+    for stage in model.stages:
+        yield f"stage {stage.rank}" if stage.rank is not None else "stages", f"{stage.cls}  {stage.at}"
+    yield "original", str(model.original) if model.original is not None else "not found"
+    yield "script", ", ".join(model.scripts) or "not found"
+    if model.configs:
+        yield "YAML", ", ".join(model.configs)
+
+
+def sections(model: ModelReport) -> Iterator[Section]:
+    """Every table, in the order of the guide."""
+    for checklist in model.checklists:
+        yield _checklist(checklist)
+    yield Section(
+        "Files",
+        ("", "kind", "original", "in", "distributed", "note"),
+        tuple(
+            (MARKS[row.mark], row.kind, row.cls, _names(row.original), _names(row.expected), row.note)
+            for row in model.files
+        ),
+    )
+    yield Section(
+        "Registries",
+        ("", "module", "registry", "style", "note"),
+        tuple((MARKS[row.mark], row.cls, row.registry, row.style, row.note) for row in model.registries),
+        () if model.registries else ("No distributed module was found below the stages.",),
+    )
+    yield _boundaries(model)
+    yield _balance(model)
+    yield _drop_path(model)
+
+
+def _names(paths: str) -> str:
+    """File names without their folders, which the kind says."""
+    return ", ".join(path.rsplit("/", 1)[-1] for path in paths.split(", "))
+
+
+def _checklist(checklist: Checklist) -> Section:
+    rows = tuple((MARKS[line.mark], line.text, _said(line.note, line.places)) for line in checklist.lines)
+    return Section(checklist.title, ("", "line", "what was found"), rows)
+
+
+def _said(note: str, where: Sequence[At]) -> str:
+    return f"{note}\n{places(where)}" if where else note
+
+
+def places(where: Sequence[At]) -> str:
+    """Places, lines of one file together, the first few of them."""
+    grouped: dict[str, list[int]] = {}
+    for place in where:
+        grouped.setdefault(place.path, []).append(place.line)
+    shown = [f"{path}:{','.join(map(str, sorted(set(lines))))}" for path, lines in grouped.items()]
+    more = [f"and {len(shown) - MAX_PLACES} more files"] if len(shown) > MAX_PLACES + 1 else []
+    return "\n".join([*(shown[:MAX_PLACES] if more else shown), *more])
+
+
+def _boundaries(model: ModelReport) -> Section:
+    rows = tuple(
+        (
+            MARKS[row.mark],
+            row.boundary,
+            row.name,
+            row.shape,
+            _bytes(row.size),
+            f"{MARKS[row.gradient]} {row.gradient_note}".rstrip(),
+            row.unpacked,
+            row.declared,
+        )
+        for row in model.boundaries.rows
+    )
+    notes = [
+        *dict.fromkeys(f"{row.boundary}: {row.note}." for row in model.boundaries.rows if row.mark is Mark.NO)
+    ]
+    columns = (
+        "",
+        "boundary",
+        "sent",
+        "shape",
+        "per micro-batch",
+        "gradient",
+        "unpacked as",
+        "stage_shapes says",
+    )
+    if rows:
+        notes.append("Sizes are those of float32; bf16 and fp16 take half.")
+    return Section("Boundaries", columns, rows, (*notes, *model.boundaries.notes))
+
+
+def _bytes(size: int | None) -> str:
+    if size is None:
+        return "?"
+    for unit in ("B", "KiB", "MiB"):
+        if size < 1024:
+            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
+        size /= 1024  # type: ignore[assignment]
+    return f"{size:.1f} GiB"
+
+
+def _balance(model: ModelReport) -> Section:
+    table = model.balance
+    rows = tuple(
+        (
+            MARKS[row.mark],
+            row.stage,
+            row.layers or "–",
+            f"{row.cost:.3g}" if row.cost is not None else "?",
+            f"{row.share:.2f}" if row.share is not None else "?",
+        )
+        for row in table.rows
+    )
+    notes = [f"Estimated by {table.method}; ✅ within 20 % of the mean."] if table.method else []
+    return Section(
+        "Balance", ("", "stage", "layers × blocks", "cost", "of the mean"), rows, (*notes, *table.notes)
+    )
+
+
+def _drop_path(model: ModelReport) -> Section:
+    table = model.drop_path
+    rows = tuple(
+        (
+            MARKS[row.mark],
+            row.stage,
+            row.layer,
+            _number(row.blocks),
+            row.rates,
+            row.slice,
+            row.original,
+            row.original_slice,
+        )
+        for row in table.rows
+    )
+    total, original = _number(table.total), _number(table.original_total)
+    said = f"{total} blocks on the stages, {original} in the original model, with the default arguments."
+    columns = ("", "stage", "layer", "blocks", "rates", "slice", "original rates", "original slice")
+    unclear = ["? where the original gives the layer another number of blocks, or is not known."]
+    is_open = any(row.mark is Mark.OPEN for row in table.rows)
+    return Section("Drop path", columns, rows, (said, *(unclear if is_open else []), *table.notes))
+
+
+def _number(value: int | None) -> str:
+    return "?" if value is None else str(value)
+
+
+def label(node: Node) -> tuple[str, str, str]:
+    """A node of the call tree: name and class, its kind, and the rest."""
+    name = f"{node.name}: {node.cls}" if node.name and node.cls else node.cls or node.name
+    via = f" by {node.via}" if node.via else ""
+    config = "config stops here" if node.config == "stops" else ""
+    rest = [part for part in (config, node.note, f"as {node.as_in}" if node.as_in else "") if part]
+    return f"{name}{via}", KINDS[node.kind], "; ".join(rest)

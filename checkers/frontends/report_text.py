@@ -1,0 +1,106 @@
+"""The report in a terminal."""
+
+from __future__ import annotations
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+from rich.tree import Tree
+
+from ..report.model import ModelReport, Node, Report
+from .report_sections import Section, facts, heading, label, places, sections
+
+_STYLES = {"✅": "green", "❌": "bold red", "?": "bold yellow"}
+_KINDS = {"distributed": "green", "parallel layer": "green", "plain": "bold red", "unresolved": "bold yellow"}
+_VERDICTS = {True: "bold green", False: "bold red", None: "bold yellow"}
+
+
+def render(report: Report) -> None:
+    """Print the report on standard output."""
+    console = Console(highlight=False, emoji=False, markup=False)
+    for model in report.models:
+        _model(console, model)
+    if not report.models:
+        console.print("No distributed model was found: no class is named or mapped as a pipeline stage.")
+    for skipped in report.skipped:
+        console.print(Text(f"not analysed: {skipped}", style="yellow"))
+
+
+def _model(console: Console, model: ModelReport) -> None:
+    console.rule(Text(f"{model.name}  ({model.folder})", style="bold"), align="left")
+    console.print(Text(heading(model), style=_VERDICTS[model.ready]))
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="dim")
+    grid.add_column(overflow="fold")
+    for name, value in facts(model):
+        grid.add_row(name, value)
+    console.print(grid)
+    for note in model.notes:
+        console.print(Text(f"! {note}", style="yellow"))
+    console.print()
+    found = list(sections(model))
+    for section in found[:3]:
+        _section(console, section)
+    _tree(console, model)
+    for section in found[3:]:
+        _section(console, section)
+    _tasks(console, model)
+
+
+def _section(console: Console, section: Section) -> None:
+    console.print(Text(section.title, style="bold"))
+    if section.rows:
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="dim")
+        for index, name in enumerate(section.columns):
+            table.add_column(name, overflow="fold", no_wrap=not name, ratio=_ratio(section, index))
+        for row in section.rows:
+            table.add_row(*(Text(cell, style=_STYLES.get(cell, "")) for cell in row))
+        console.print(table)
+    for note in section.notes:
+        console.print(Text(f"  {note}", style="dim"))
+    console.print()
+
+
+def _ratio(section: Section, index: int) -> int | None:
+    """Checklists give most of the width to what was found."""
+    if len(section.columns) != 3:
+        return None
+    return {0: None, 1: 2}.get(index, 3)
+
+
+def _tree(console: Console, model: ModelReport) -> None:
+    console.print(Text("Call tree", style="bold"))
+    for root in model.tree:
+        console.print(_branch(root, Tree(_text(root), guide_style="dim")))
+    console.print()
+
+
+def _branch(node: Node, tree: Tree) -> Tree:
+    for child in node.children:
+        _branch(child, tree.add(_text(child)))
+    return tree
+
+
+def _text(node: Node) -> Text:
+    name, kind, rest = label(node)
+    text = Text(name).append(f"  {kind}", style=_KINDS.get(kind, "dim"))
+    if rest:
+        text.append(f"  {rest}", style="bold red" if node.config == "stops" else "dim")
+    place = f"{node.at.path.rsplit('/', 1)[-1]}:{node.at.line}"
+    return text if node.as_in else text.append(f"  {place}", style="dim")
+
+
+def _tasks(console: Console, model: ModelReport) -> None:
+    console.print(Text("To do" if model.tasks else "Nothing to do", style="bold"))
+    grid = Table.grid(padding=(0, 1))
+    grid.add_column(justify="right", style="dim")
+    grid.add_column(overflow="fold")
+    for number, task in enumerate(model.tasks, 1):
+        text = Text(f"{task.code} {task.rule}  ", style="bold") if task.rule else Text()
+        text.append(task.what, style="not bold")
+        if task.places:
+            text.append(f"\n{places(task.places)}", style="not bold dim")
+        grid.add_row(f"{number}.", text)
+    console.print(grid)
+    console.print()

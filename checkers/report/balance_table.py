@@ -1,0 +1,63 @@
+"""The work of the stages against each other."""
+
+from __future__ import annotations
+
+from ..tpstate.stage_models import Stack, balance, stacks
+from .model import BalanceRow, BalanceTable, Mark
+from .subjects import Subject
+
+TOLERANCE = 0.2
+"""Of the mean: the guide allows 20 %."""
+
+
+def balance_table(subject: Subject) -> BalanceTable:
+    """One row for each stage; without figures, and with the reason, where one of them is not known."""
+    family = subject.family
+    built = [(stage, stacks(subject.analysis, stage.cls)) for stage in family.stages]
+    found = balance(subject.analysis, family)
+    notes = [f"No class has rank {rank}: its work is unknown." for rank in family.gaps]
+    if not family.ordered:
+        notes.append("The stages are told apart at run time, so their work cannot be compared.")
+    if found is None or not family.ordered:
+        notes += [text for stage, own in built for text in _unknown(stage.cls.name, own)]
+        rows = tuple(BalanceRow(stage.cls.name, _layers(own), None, None, Mark.OPEN) for stage, own in built)
+        return BalanceTable("", rows, tuple(notes))
+    if not found.is_estimate:
+        unknown = sorted({name for _, own in built for stack in own for name in _missing(stack)})
+        notes.append(
+            f"Blocks are counted, since {', '.join(unknown)} is not known with the default arguments."
+        )
+    notes.append("Embedding, sampling and recovery layers are not counted.")
+    costs = dict(found.costs)
+    rows = tuple(
+        BalanceRow(
+            stage.cls.name,
+            _layers(own),
+            costs[stage],
+            1 + found.deviation(stage),
+            Mark.YES if abs(found.deviation(stage)) <= TOLERANCE else Mark.NO,
+        )
+        for stage, own in built
+    )
+    return BalanceTable(found.method, rows, tuple(notes))
+
+
+def _layers(own: list[Stack]) -> str:
+    return ", ".join(
+        f"{stack.attr or stack.style} × {stack.depth if stack.depth is not None else '?'}" for stack in own
+    )
+
+
+def _unknown(name: str, own: list[Stack]) -> list[str]:
+    if not own:
+        return [f"{name}: no stack of blocks was found in what it builds."]
+    return [
+        f"{name}: the number of blocks of {stack.attr or stack.style} is not known with the default arguments."
+        for stack in own
+        if stack.depth is None
+    ]
+
+
+def _missing(stack: Stack) -> list[str]:
+    values = {"the width": stack.dim, "the number of tokens": stack.tokens, "the window": stack.window}
+    return [name for name, value in values.items() if value is None]

@@ -1,0 +1,175 @@
+"""The three checklists of the guide, line by line: which rules watch over a line, and what must have been looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ..finding import Finding
+from . import looks_parallel as parallel
+from . import looks_stages as stages
+from . import looks_training as training
+from .looks import Look, Scene, Unseen, original
+from .model import At, Checklist, Line, Mark
+
+_MAX_NOTE = 160
+
+
+def _speaks_of_cat(finding: Finding) -> bool:
+    return any("join" in step.text or "cat" in step.text for step in finding.evidence)
+
+
+def _speaks_of_row(finding: Finding) -> bool:
+    return any("row-parallel" in step.text for step in finding.evidence)
+
+
+@dataclass(frozen=True)
+class Check:
+    """One line. `only` keeps the findings of a shared rule that this line is about."""
+
+    text: str
+    guide: str
+    rules: str
+    look: Look
+    only: Callable[[Finding], bool] | None = None
+
+
+STAGES = (
+    Check("Each stage sets pre_process, share_embeddings_and_output_weights, config and input_tensor", "1.2",
+          "stage-attribute-missing raw-config-forwarded", stages.stages),
+    Check("Each stage has set_input_tensor", "1.2",
+          "stage-set-input-tensor-missing set-input-tensor-not-forwarded", stages.stages),
+    Check("The first stage does not read input_tensor", "1.3", "first-stage-reads-input-tensor", stages.first_stage),
+    Check("Later stages compute from input_tensor, list or tuple", "1.3",
+          "stage-ignores-input-tensor stage-input-not-list-safe", stages.later_stages),
+    Check("Middle stages hand skip and meta on unchanged", "1.3", "stage-passthrough-changed", stages.middle_stages),
+    Check("Sending stages return a tuple; the last one returns its result alone", "1.3",
+          "stage-output-not-tuple last-stage-packs-passthrough", stages.last_stage),
+    Check("Only tensors cross: no int, shape, None or list", "1.4; Principle 11",
+          "stage-passes-non-tensor boundary-dtype-mismatch", stages.sending_stages),
+    Check("No mask crosses, and each stage computes its masks as the original does", "Principle 11, traps 2 and 3",
+          "stage-passes-mask mask-logic-replaced mask-path-not-loaded", stages.forwards),
+    Check("At most three feature tensors cross, and nothing that a stage can compute", "Principle 11",
+          "stage-passes-too-many stage-passes-computable boundary-tensor-duplicated", stages.sending_stages),
+    Check("What crosses is contiguous and carries a gradient", "beyond the guide",
+          "stage-output-not-contiguous boundary-tensor-without-gradient", stages.received_tensors),
+    Check("drop_path slices are those of the original", "1.4", "drop-path-not-from-total-depth", stages.drop_path),
+    Check("Layers are recomputed with checkpoint()", "1.4", "stage-not-checkpointed checkpoint-of-non-tensor",
+          stages.recomputed),
+    Check("The work of the stages is within 20 % of their mean", "Principle 9 (balance)", "stage-imbalance",
+          stages.balance),
+    Check("No needless copies, no unused modules, no dynamic batch size", "1.4; Principle 9 (balance)",
+          "redundant-tensor-copy stage-module-unused dynamic-batch-in-stage", stages.forwards),
+    Check("Stages take the original's parameters, as scalars with config, and **kwargs", "Principle 8; 11, trap 4",
+          "stage-signature-drift stage-takes-yaml-config stage-kwargs-missing", original),
+    Check("The stages together hold the original's layers, so that its weights load", "Important principles; 1.4",
+          "depth-differs-from-original layer-split-drops-remainder", stages.original_depths),
+    Check("Weights can be saved: sharded_state_dict or state_dict_for_save_checkpoint", "beyond the guide",
+          "stage-checkpoint-methods-missing", stages.stages),
+)  # fmt: skip
+
+TENSOR = (
+    Check("Distributed modules are there, named by the rule and registered", "2.2; detection steps 1 and 3",
+          "distributed-counterpart-missing distributed-module-unregistered registry-target-missing "
+          "unknown-module-style registry-entry-called distributed-naming module-reimplemented", parallel.counterparts),
+    Check("Every One* style, Mlp and nn.Linear on the way down is a distributed one", "2.1; detection step 2",
+          "non-distributed-style-in-chain plain-linear-in-distributed", parallel.distributed_chain),
+    Check("Distributed modules take config, and it reaches every parallel layer", "2.3",
+          "config-parameter-missing config-not-forwarded config-none-dereferenced parallel-layer-argument-missing",
+          parallel.chain),
+    Check("Two layers in a row: gather_output=False, then input_is_parallel=True", "2.4",
+          "redundant-tp-collective parallel-linear-width-mismatch", parallel.row_inputs),
+    Check("A layer on its own says gather_output or input_is_parallel", "2.4", "input-is-parallel-implicit",
+          parallel.parallel_layers),
+    Check("What is concatenated from full tensors goes in with input_is_parallel=False", "2.4",
+          "input-is-parallel-mismatch cat-of-shards", parallel.concatenated_inputs, _speaks_of_cat),
+    Check("The output of a RowParallelLinear is treated as full", "2.4", "input-is-parallel-mismatch",
+          parallel.row_inputs, _speaks_of_row),
+    Check("Every input_is_parallel fits its input", "2.4", "input-is-parallel-mismatch", parallel.row_inputs),
+    Check("A split value reaches nothing that needs the whole dimension", "2.4",
+          "sharded-value-escapes bias-added-before-reduce parallel-loss-on-gathered parallel-layer-bypassed",
+          parallel.row_inputs),
+    Check("The (output, bias) pair of a parallel layer is taken apart", "Principle 9 (return value)",
+          "parallel-linear-tuple-used bias-dropped", parallel.parallel_layers),
+    Check("Attention is parallel inside: q, k, v column, out row, heads per rank", "Principle 10",
+          "parallel-attention-incomplete heads-per-rank-missing full-heads-on-sharded-value fused-qkv-not-tp-invariant",
+          parallel.attention),
+    Check("One num_heads for a fuser, a multiple of the tensor-parallel size", "Principles 8 and 9",
+          "heads-not-divisible-by-tp heads-divisibility-unchecked split-num-heads-parameter", parallel.heads),
+    Check("Fusers take a dict or an object, and hand a dict on", "Principle 12",
+          "fuser-mask-access-unsafe fuser-input-not-normalized submodule-not-given-dict", parallel.distributed_modules),
+    Check("Modules are given the arguments they take, and use them", "beyond the guide",
+          "style-arguments-rejected forward-arguments-rejected forward-returns-none parameter-dropped", parallel.chain),
+    Check("No import cycle, no wrapper imported into its own family", "Important principles",
+          "distributed-import-cycle wrapper-import-in-distributed", parallel.distributed_modules),
+    Check("Parameters and collectives are right on every rank", "beyond the guide",
+          "replicated-parameter-unsynced same-init-on-all-ranks collective-result-discarded sharded-parameter-unmarked",
+          parallel.parallel_layers),
+    Check("Windows are rolled back as they were rolled; the longitude axis stays periodic", "beyond the guide",
+          "roll-unroll-mismatch cyclic-axis-masked", parallel.windows),
+)  # fmt: skip
+
+TRAINING = (
+    Check("stage_shapes agree with what each stage returns", "3.1; Principle 11, trap 1",
+          "stage-shapes-count stage-shapes-mismatch stage-shapes-batch", training.stage_shapes),
+    Check("The stage map holds every rank", "3.1", "stage-map-incomplete", training.stage_map),
+    Check("dataset_provider returns Datasets, not DataLoaders", "3.3", "provider-returns-dataloader",
+          training.dataset_provider),
+    Check("loss_func gets the label by closure or partial, and returns (loss, num_tokens, dict)", "3.2",
+          "loss-label-binding loss-return-contract", training.loss),
+    Check("Data is turned into float32", "3.2", "batch-not-float32", training.float_data),
+    Check("The first stage reads the input, the last one the label, no other reads, none in a try",
+          "3.2; Principle 11, trap 5", "data-read-on-every-stage label-missing-on-last-stage data-read-in-try "
+          "dataset-random-per-process", training.data_read),
+    Check("is_distributed = True is set", "3.4", "provider-not-distributed", training.pretrain),
+    Check("pretrain gets its keywords, model_type=None and dataloader_type cyclic", "3.4", "pretrain-call-incomplete",
+          training.pretrain),
+    Check("Imports come from the framework, and model_provider has its signature", "3, 3.1",
+          "foreign-training-import model-provider-signature multi-tensor-on-stock-schedule", training.model_provider),
+    Check("Every YAML key that is read is there", "Principle 8", "yaml-key-missing", training.yaml_files),
+    Check("The script lies in {model}_distributed", "Place of the training script", "training-script-location",
+          training.scripts),
+)  # fmt: skip
+
+CHECKLISTS = {"Stage split": STAGES, "Tensor parallel": TENSOR, "Training script": TRAINING}
+
+
+def checklists(scene: Scene) -> tuple[Checklist, ...]:
+    """The filled-in checklists."""
+    return tuple(
+        Checklist(title, tuple(_line(scene, check) for check in checks))
+        for title, checks in CHECKLISTS.items()
+    )
+
+
+def _line(scene: Scene, check: Check) -> Line:
+    names = tuple(check.rules.split())
+    wrong, undecided, suppressed = (
+        [f for f in found if f.symbol in names and (check.only is None or check.only(f))]
+        for found in (scene.subject.findings, scene.subject.undecided, scene.subject.suppressed)
+    )
+
+    def line(mark: Mark, note: str, found: list[Finding]) -> Line:
+        places = tuple(dict.fromkeys(At(f.place.path, f.place.line) for f in found))
+        return Line(check.text, check.guide, mark, note, places, names)
+
+    if wrong:
+        return line(Mark.NO, _messages(wrong), wrong)
+    off = [name for name in names if name not in {rule.symbol for rule in scene.subject.run.rules}]
+    if off:
+        return line(Mark.OPEN, f"switched off by the settings: {', '.join(off)}", [])
+    if undecided:
+        return line(Mark.OPEN, _messages(undecided), undecided)
+    try:
+        note = check.look(scene)
+    except Unseen as reason:
+        return line(Mark.OPEN, str(reason), [])
+    if suppressed:
+        note += f"; {len(suppressed)} switched off by a comment"
+    return line(Mark.YES, note, suppressed)
+
+
+def _messages(found: list[Finding]) -> str:
+    text = found[0].message
+    text = text if len(text) <= _MAX_NOTE else f"{text[: _MAX_NOTE - 1].rstrip()}…"
+    return text if len(found) == 1 else f"{text} (and {len(found) - 1} more)"

@@ -1,0 +1,41 @@
+"""What the report looks at before it says yes: what all lines of the checklists share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ..project.boundary import Boundaries, StageFlow
+from ..project.stages import Stage
+from .subjects import Subject
+from .tables import Tables
+
+
+@dataclass(frozen=True)
+class Scene:
+    """One model with the tables that were made of it."""
+
+    subject: Subject
+    tables: Tables
+
+    def flow(self, stage: Stage) -> StageFlow:
+        return self.subject.project.knowledge(Boundaries).of(stage)
+
+
+class Unseen(Exception):
+    """Nothing, or not all, could be looked at; the text says why."""
+
+
+Look = Callable[[Scene], str]
+
+
+def original(scene: Scene) -> str:
+    if scene.subject.original is None:
+        raise Unseen("the original model was not found")
+    return f"compared with {scene.subject.original.module.display}"
+
+
+def count(number: int, noun: str) -> str:
+    """`3 stages`, `1 boundary`."""
+    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}es" if noun.endswith("s") else f"{noun}s"
+    return f"1 {noun}" if number == 1 else f"{number} {plural}"

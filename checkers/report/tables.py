@@ -1,0 +1,33 @@
+"""All tables of one model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .balance_table import balance_table
+from .boundary_table import boundary_table
+from .drop_path_table import drop_path_table
+from .file_table import file_table
+from .model import BalanceTable, BoundaryTable, DropPathTable, FileRow, RegistryRow
+from .registry_table import registry_table
+from .subjects import Subject
+
+
+@dataclass(frozen=True)
+class Tables:
+    files: tuple[FileRow, ...]
+    registries: tuple[RegistryRow, ...]
+    boundaries: BoundaryTable
+    balance: BalanceTable
+    drop_path: DropPathTable
+
+
+def tables(subject: Subject) -> Tables:
+    """Work all tables out, once."""
+    return Tables(
+        file_table(subject),
+        registry_table(subject),
+        boundary_table(subject),
+        balance_table(subject),
+        drop_path_table(subject),
+    )

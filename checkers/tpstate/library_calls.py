@@ -1,0 +1,251 @@
+"""Calls of the standard library, torch and Megatron helpers, by their dotted name."""
+
+from __future__ import annotations
+
+import ast
+import math
+
+from ..project.project import NamespaceRef
+from . import arithmetic, attributes, building, builtin_calls, calls, collectives, indexing, tensors
+from .events import Checkpointed, Divided
+from .interpreter import Interpreter
+from .states import State
+from .symbols import Poly
+from .values import (
+    NONE,
+    TP,
+    UNKNOWN,
+    Cls,
+    Const,
+    Func,
+    Heap,
+    Known,
+    Kwargs,
+    Mod,
+    Obj,
+    Partial,
+    Seq,
+    Sym,
+    Table,
+    Tensor,
+    Value,
+    number,
+    poly_of,
+)
+
+_TP_GETTERS = (
+    "get_tensor_model_parallel_world_size",
+    "get_tensor_parallel_world_size",
+    "get_model_parallel_world_size",
+    "get_attention_tp_size",
+    "get_tensor_and_expert_parallel_world_size",
+)
+
+_FACTORIES = frozenset("empty zeros ones rand randn full tensor arange linspace eye as_tensor".split())
+
+
+def call_known(
+    interp: Interpreter, dotted: str, args: tuple[Value, ...], kwargs: Kwargs, node: ast.expr
+) -> Value:
+    """Call a library function by its dotted name."""
+    last = dotted.rsplit(".", 1)[-1]
+    if dotted.startswith("builtins."):
+        handler = builtin_calls.BUILTINS.get(last)
+        return handler(interp, args, kwargs, node) if handler is not None else UNKNOWN
+    special = _named(interp, dotted, last, args, kwargs, node)
+    if special is not None:
+        return special
+    if dotted.startswith(("torch.nn.functional.", "torch.")) or dotted.startswith("einops."):
+        return _torch(interp, dotted, last, args, kwargs, node)
+    if dotted.startswith(("math.", "numpy.")):
+        return _math(interp, last, args, node)
+    if dotted == "functools.partial" and args:
+        return Partial(args[0], args[1:], kwargs)
+    if dotted == "importlib.import_module":
+        return import_module(interp, args)
+    if dotted in ("copy.deepcopy", "copy.copy") and args:
+        return args[0]
+    if dotted.startswith("itertools.") or dotted.startswith("collections."):
+        return UNKNOWN
+    return calls.unknown_call(interp, UNKNOWN, args, node)
+
+
+def special_function(
+    interp: Interpreter, func: Func, args: tuple[Value, ...], kwargs: Kwargs, node: ast.expr
+) -> Value | None:
+    """Functions of the tree known by name and role, so that a vendored Megatron reads like the installed one."""
+    name = getattr(func.node, "name", "")
+    if name in _BY_ROLE or "parallel_cross_entropy" in name or name in _TP_GETTERS:
+        return _named(interp, f"{func.module.name}.{name}", name, args, kwargs, node)
+    return None
+
+
+_BY_ROLE = frozenset(
+    """checkpoint build_module apply_module divide ensure_divisibility split_tensor_along_last_dim get_args
+    gather_from_tensor_model_parallel_region reduce_from_tensor_model_parallel_region tensor_model_parallel_all_gather
+    tensor_model_parallel_all_reduce gather_from_model_parallel_region reduce_from_model_parallel_region
+    scatter_to_tensor_model_parallel_region scatter_to_model_parallel_region copy_to_tensor_model_parallel_region
+    copy_to_model_parallel_region all_gather_last_dim_from_tensor_parallel_region make_viewless_tensor""".split()
+)
+
+
+def _named(
+    interp: Interpreter, dotted: str, last: str, args: tuple[Value, ...], kwargs: Kwargs, node: ast.expr
+) -> Value | None:
+    if last in _TP_GETTERS:
+        return Sym.named("tp", TP)
+    if last == "divide" and len(args) == 2:
+        result = arithmetic.numbers(interp, ast.FloorDiv(), args[0], args[1], node, node)
+        interp.log.events.pop() if _just_divided(interp, node) else None
+        return result
+    if last == "ensure_divisibility":
+        return NONE
+    if last == "checkpoint" and "state" not in dotted:
+        return _checkpoint(interp, dotted, args, kwargs, node)
+    if last == "build_module" and args:
+        return _build_module(interp, args, kwargs, node)
+    if last in ("apply_module", "make_viewless_tensor") and (args or "inp" in kwargs):
+        return args[0] if args else kwargs["inp"]
+    if last == "split_tensor_along_last_dim" and args:
+        return tensors.function(interp, last, args, kwargs, node)
+    return collectives.collective(interp, last, args, node)
+
+
+def _just_divided(interp: Interpreter, node: ast.expr) -> bool:
+    """`divide` checks what it divides, so its division is no finding."""
+    events = interp.log.events
+    return bool(events) and isinstance(events[-1], Divided) and events[-1].site.node is node
+
+
+def _checkpoint(
+    interp: Interpreter, dotted: str, args: tuple[Value, ...], kwargs: Kwargs, node: ast.expr
+) -> Value:
+    """Activation checkpointing: runs its function. Megatron's takes a flag before the tensors, torch's does not."""
+    if not args:
+        return UNKNOWN
+    rest = args[1:]
+    megatron = (
+        "torch.utils" not in dotted and bool(rest) and (isinstance(rest[0], Const) or "megatron" in dotted)
+    )
+    if megatron:
+        rest = rest[1:]
+        for value in rest:
+            settled = interp.settle(value)
+            bad = ""
+            if isinstance(settled, Heap) and isinstance(settled.content, Table):
+                bad = "a dict"
+            elif isinstance(settled, Heap):
+                bad = "a list"
+            elif isinstance(settled, Obj) and settled.cls.facts is not None:
+                bad = f"an object of class {settled.cls.dotted.rsplit('.', 1)[-1]}"
+            elif isinstance(settled, Const) and isinstance(settled.value, int | float | str):
+                bad = f"the {type(settled.value).__name__} {settled.value!r}"
+            if bad and "megatron" in dotted:
+                interp.emit(Checkpointed, node, bad=bad)
+    inner = {
+        key: value
+        for key, value in kwargs.items()
+        if key not in ("use_reentrant", "preserve_rng_state", "context_fn")
+    }
+    return calls.call(interp, args[0], rest, {} if megatron else inner, node)
+
+
+def _build_module(interp: Interpreter, args: tuple[Value, ...], kwargs: Kwargs, node: ast.expr) -> Value:
+    """A layer named by a spec: followed where the spec can be seen."""
+
+    def build(spec: Value) -> Value:
+        if isinstance(spec, Cls):
+            return building.construct(interp, spec, args[1:], kwargs, node)
+        if isinstance(spec, Func):
+            return spec
+        parts = spec.attrs if isinstance(spec, Obj) else {}
+        if isinstance(spec, Obj) and attributes.is_spec(spec):
+            parts = {
+                **dict(
+                    zip(
+                        ("module", "params", "submodules"),
+                        (spec.args[at] for at in "012" if at in spec.args),
+                        strict=False,
+                    )
+                ),
+                **spec.args,
+            }
+        if "module" in parts:
+            merged = dict(kwargs)
+            submodules = parts.get("submodules", NONE)
+            if not (isinstance(submodules, Const) and submodules.value is None):
+                merged["submodules"] = submodules
+            params = parts.get("params")
+            if isinstance(params, Heap) and isinstance(params.content, Table):
+                merged = {**{str(k): v for k, v in params.content.entries.items()}, **merged}
+            return calls.call(interp, parts["module"], args[1:], merged, node)
+        return UNKNOWN
+
+    return interp.lift(build, args[0])
+
+
+def import_module(interp: Interpreter, args: tuple[Value, ...]) -> Value:
+    """`importlib.import_module("a.b")`"""
+    if args and isinstance(args[0], Const) and isinstance(args[0].value, str) and interp.frame is not None:
+        dotted = interp.frame.module.absolute(args[0].value)
+        found = interp.project.find_module(dotted, interp.frame.module)
+        if isinstance(found, NamespaceRef):
+            return Mod(None, found.dotted)
+        return Mod(found, found.name) if found is not None else Known(dotted)
+    return UNKNOWN
+
+
+def _torch(
+    interp: Interpreter, dotted: str, last: str, args: tuple[Value, ...], kwargs: Kwargs, node: ast.expr
+) -> Value:
+    if dotted.endswith(("distributed.all_reduce", "dist.all_reduce")):
+        return UNKNOWN
+    if last == "linspace" and all(isinstance(arg, Const) for arg in args):
+        return _math(interp, last, args, node)
+    if last in _FACTORIES:
+        dims = args
+        if len(args) == 1:
+            found = indexing.as_seq(interp, args[0])
+            dims = found.items if found is not None and found.rest is None else args
+        sized = last in ("empty", "zeros", "ones", "rand", "randn", "full")
+        return Tensor(State.UNKNOWN, dims=tuple(dims) if sized else None)
+    if last in ("compile",) and args:
+        return args[0]
+    if last == "jit" or dotted.startswith("torch.jit."):
+        return args[0] if args else UNKNOWN
+    if dotted.startswith("torch.nn.init."):
+        return args[0] if args else UNKNOWN
+    if dotted.startswith("torch.distributed."):
+        return UNKNOWN
+    return tensors.function(interp, last, args, kwargs, node)
+
+
+_OF_NUMBERS = frozenset("ceil floor sqrt log log2 log10 exp pow prod gcd isqrt fabs trunc pi e".split())
+
+
+def _math(interp: Interpreter, last: str, args: tuple[Value, ...], node: ast.expr) -> Value:
+    if args and all(isinstance(arg, Const) for arg in args):
+        function = getattr(math, last, None) if last in _OF_NUMBERS else None
+        try:
+            if function is not None:
+                return Const(function(*(arg.value for arg in args if isinstance(arg, Const))))
+            if last == "linspace" and len(args) == 3:
+                low, high, count = (arg.value for arg in args if isinstance(arg, Const))
+                step = (high - low) / (count - 1) if count > 1 else 0.0
+                return Heap(
+                    "list", {"content": Seq(tuple(Const(low + step * i) for i in range(min(count, 4096))))}
+                )
+        except (TypeError, ValueError, ArithmeticError):
+            return UNKNOWN
+    items = indexing.as_seq(interp, args[0]) if last == "prod" and len(args) == 1 else None
+    factors = [poly_of(item) for item in items.items] if items is not None and items.rest is None else []
+    if factors and None not in factors:
+        return number(math.prod((poly for poly in factors if poly is not None), start=Poly.number(1)))
+    first = poly_of(args[0]) if args else None
+    if last in ("ceil", "floor", "prod") and first is not None and isinstance(args[0], Sym):
+        if last == "floor":
+            return Sym(first, args[0].tags - {"ratio"})
+        return Sym(Poly.atom(f"ceil({first})"), args[0].tags - {"ratio"})
+    if args and isinstance(args[0], Tensor):
+        return args[0].but(state=State.UNKNOWN)
+    return UNKNOWN

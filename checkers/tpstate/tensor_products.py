@@ -1,0 +1,237 @@
+"""What joining, adding and multiplying tensors does to the TP state."""
+
+from __future__ import annotations
+
+import ast
+
+from . import calls, indexing, tensors
+from .events import (
+    BiasOnPartial,
+    ShardedEscape,
+    WeightTaken,
+)
+from .interpreter import Interpreter
+from .states import State
+from .symbols import Poly
+from .values import PER_RANK, UNKNOWN, Const, Kwargs, Pair, Sym, Tensor, Value, poly_of
+
+
+def operands_of(interp: Interpreter, given: Value, node: ast.expr) -> list[Value]:
+
+    found = indexing.as_seq(interp, given)
+    if found is None:
+        return []
+    items = [calls.as_tensor(interp, item, node, "it is joined with other tensors") for item in found.items]
+    return items + ([found.rest] if found.rest is not None else [])
+
+
+def joined_states(interp: Interpreter, parts: list[Value], node: ast.expr) -> Tensor:
+    tensors = [part for part in parts if isinstance(part, Tensor)]
+    if len(tensors) == len(parts) and tensors and all(part.state is tensors[0].state for part in tensors):
+        whys = [part.why for part in tensors if part.why is not None]
+        return tensors[0].but(
+            width=None, why=interp.step(node, "they are joined", *whys) if whys else None, dims=None
+        )
+    return Tensor(State.UNKNOWN)
+
+
+def concatenated(
+    interp: Interpreter, given: Value, rest: tuple[Value, ...], kwargs: Kwargs, node: ast.expr
+) -> Value:
+    """`torch.cat`: a full operand makes the result full; shards along the split dimension stay shards."""
+    parts = operands_of(interp, given, node)
+    if not parts:
+        return UNKNOWN
+    if len(parts) in (2, 3) and all(
+        isinstance(part, Tensor) and part.tag in ("argument", "loaded") for part in parts
+    ):
+        return Tensor(State.UNKNOWN, role="cat of loaded", tag="loaded")
+    dim = kwargs.get("dim", kwargs.get("axis", rest[0] if rest else Const(0)))
+    tensors = [part for part in parts if isinstance(part, Tensor)]
+    states = {part.state for part in tensors}
+    on_last = isinstance(dim, Const) and dim.value in (-1,)
+    if not on_last:
+        joined = joined_states(interp, parts, node)
+        return joined.but(last=joined.last)
+    whys = [part.why for part in tensors if part.why is not None]
+    width = _sum_widths(tensors) if len(tensors) == len(parts) else None
+    if State.FULL in states and State.SHARDED not in states and State.PARTIAL not in states:
+        known = next(part for part in tensors if part.state is State.FULL)
+        text = "joined on the last dimension with a full tensor, so the result is full"
+        return Tensor(State.FULL, width=width, why=interp.step(node, text, known.why), role="cat")
+    if states == {State.SHARDED} and len(tensors) == len(parts):
+        text = "shards joined on the last dimension"
+        return Tensor(
+            State.SHARDED,
+            width=width,
+            last=all(p.last for p in tensors),
+            why=interp.step(node, text, *whys),
+            role="cat of shards",
+        )
+    if State.FULL in states and State.SHARDED in states:
+        sharded = next(part for part in tensors if part.state is State.SHARDED)
+        full = next(part for part in tensors if part.state is State.FULL)
+        text = "joined on the last dimension with a full tensor: no split tensor any more"
+        return Tensor(State.UNKNOWN, why=interp.step(node, text, sharded.why, full.why), role="mixed cat")
+    return Tensor(State.UNKNOWN, width=width)
+
+
+def _sum_widths(parts: list[Tensor]) -> Poly | None:
+    total = Poly.number(0)
+    for part in parts:
+        if part.width is None:
+            return None
+        total = total + part.width
+    return total
+
+
+def select(interp: Interpreter, kept: Value, instead: Value, node: ast.expr) -> Value:
+    """One of two values per element, chosen by a mask."""
+    if not isinstance(kept, Tensor | Pair) and not isinstance(instead, Tensor | Pair):
+        return UNKNOWN
+    return combine(interp, kept, instead, node, additive=False)
+
+
+def combine(interp: Interpreter, left: Value, right: Value, node: ast.expr, additive: bool) -> Value:
+    """Elementwise arithmetic of two values, one of them a tensor."""
+    left = calls.as_tensor(interp, left, node, "it is an operand of arithmetic")
+    right = calls.as_tensor(interp, right, node, "it is an operand of arithmetic")
+    if not isinstance(left, Tensor) or not isinstance(right, Tensor):
+        tensor = left if isinstance(left, Tensor) else right
+        other = right if tensor is left else left
+        if not isinstance(tensor, Tensor):
+            return UNKNOWN
+        if isinstance(other, Const | Sym):
+            return tensor
+        return _with_unknown(tensor, additive)
+    return _two_tensors(interp, left, right, node, additive)
+
+
+def _with_unknown(tensor: Tensor, additive: bool) -> Tensor:
+    """Shapes must agree, so a split operand stays split; a full one may be broadcast, unless it was added."""
+    if tensor.state is State.SHARDED:
+        return tensor.but(dims=None)
+    if tensor.state is State.FULL and (additive or tensor.width is not None) and not _narrow(tensor):
+        return tensors.used_whole(tensor).but(dims=None)
+    return Tensor(State.UNKNOWN, why=tensor.why)
+
+
+def _narrow(tensor: Tensor) -> bool:
+    return tensor.width is not None and tensor.width.constant == 1
+
+
+def _two_tensors(interp: Interpreter, left: Tensor, right: Tensor, node: ast.expr, additive: bool) -> Tensor:
+    states = (left.state, right.state)
+    if State.PARTIAL in states:
+        partial, other = (left, right) if left.state is State.PARTIAL else (right, left)
+        if additive and other.role in ("parameter", "bias of layer"):
+            interp.emit(BiasOnPartial, node, tensor=partial)
+        return partial.but(dims=None)
+    if State.UNKNOWN in states:
+        known = left if right.state is State.UNKNOWN else right
+        if known.state is State.UNKNOWN:
+            return Tensor(State.UNKNOWN, width=left.width if left.width == right.width else None)
+        other = right if known is left else left
+        if known.state is State.FULL and (other.role == "parameter" or _narrow(other)):
+            return known.but(dims=None)
+        return _with_unknown(known, additive)
+    if left.state is right.state:
+        whys = [part.why for part in (left, right) if part.why is not None]
+        why = (
+            interp.step(node, "combined", *whys) if len(whys) == 2 and left.why is not right.why else left.why
+        )
+        wide = left if not _narrow(left) else right
+        width = wide.width if left.width == right.width or _narrow(left) or _narrow(right) else None
+        return Tensor(
+            left.state,
+            left.last and right.last,
+            width,
+            why,
+            role=left.role if left.role == right.role else "",
+        )
+    sharded, full = (left, right) if left.state is State.SHARDED else (right, left)
+    if sharded.last and full.role in ("row", "linear", "cat", "gathered") and not _narrow(full):
+        proven = additive and full.width is not None and full.width == sharded.width
+        interp.emit(
+            ShardedEscape,
+            node,
+            tensor=sharded,
+            other=full,
+            consumer="an addition with a full tensor" if additive else "a product with a full tensor",
+            proven=proven,
+        )
+    return Tensor(State.UNKNOWN, why=sharded.why)
+
+
+def matmul(interp: Interpreter, left: Value, right: Value, node: ast.expr) -> Value:
+    """`left @ right`: attention of per-rank heads stays per rank."""
+    left = calls.as_tensor(interp, left, node, "it is an operand of a matrix product")
+    right = calls.as_tensor(interp, right, node, "it is an operand of a matrix product")
+    if not isinstance(left, Tensor) or not isinstance(right, Tensor):
+        return UNKNOWN
+    if left.state is right.state is State.SHARDED:
+        return Tensor(State.SHARDED, last=False, why=right.why or left.why)
+    if left.state is right.state is State.FULL:
+        return Tensor(State.FULL, why=left.why)
+    known = left if left.state is State.SHARDED else right if right.state is State.SHARDED else None
+    if known is not None and not known.last:
+        return Tensor(State.SHARDED, last=False, why=known.why)
+    return Tensor(State.UNKNOWN)
+
+
+def product_of(interp: Interpreter, name: str, args: tuple[Value, ...], node: ast.expr) -> Value:
+    operands = list(args)
+    if name == "einsum":
+        operands = operands[1:]
+    if name in ("baddbmm", "addmm"):
+        operands = operands[1:]
+    if len(operands) < 2:
+        return UNKNOWN
+    return interp.lift(lambda a, b: matmul(interp, a, b, node), operands[0], operands[1])
+
+
+def attention_of(interp: Interpreter, query: Value, rest: tuple[Value, ...], node: ast.expr) -> Value:
+    for value in (query, *rest[:2]):
+        calls.as_tensor(interp, value, node, "it is passed to `scaled_dot_product_attention`")
+    query = query.output if isinstance(query, Pair) else query
+    if isinstance(query, Tensor) and query.state is State.SHARDED:
+        return tensors.moved(query)
+    value = interp.settle(rest[1]) if len(rest) > 1 else UNKNOWN
+    if isinstance(value, Tensor) and value.state is not State.UNKNOWN:
+        return tensors.moved(value)
+    return tensors.moved(query) if isinstance(query, Tensor) else UNKNOWN
+
+
+def functional_linear(
+    interp: Interpreter, given: Value, rest: tuple[Value, ...], kwargs: Kwargs, node: ast.expr
+) -> Value:
+    """`F.linear(x, weight, bias)`: a weight split on its input dimension gives partial sums."""
+    given = calls.as_tensor(interp, given, node, "it is passed to `F.linear`")
+    weight = interp.settle(rest[0] if rest else kwargs.get("weight", UNKNOWN))
+    bias = interp.settle(rest[1] if len(rest) > 1 else kwargs.get("bias", Const(None)))
+    if isinstance(weight, Tensor) and weight.role == "weight of layer":
+        return bypass(interp, weight, node)
+    if not isinstance(weight, Tensor) or weight.dims is None or len(weight.dims) != 2:
+        return Tensor(State.UNKNOWN)
+    out, taken = weight.dims
+    if isinstance(taken, Sym) and PER_RANK in taken.tags:
+        why = interp.step(node, "the weight is split on its input dimension: each rank holds a partial sum")
+        result = Tensor(State.PARTIAL, width=poly_of(out), why=why)
+        if isinstance(bias, Tensor) and bias.role == "parameter" and not _is_zero_elsewhere(bias):
+            interp.emit(BiasOnPartial, node, tensor=result)
+        return result
+    if isinstance(out, Sym) and PER_RANK in out.tags:
+        why = interp.step(node, "the weight is split on its output dimension")
+        return Tensor(State.SHARDED, why=why)
+    return Tensor(State.UNKNOWN, width=poly_of(out))
+
+
+def bypass(interp: Interpreter, weight: Tensor, node: ast.expr) -> Tensor:
+    """The weight of a parallel layer multiplied without the layer: its collectives never run."""
+    mark = f"bypass#{interp.fresh('').text}"
+    interp.emit(WeightTaken, node, layer=interp.held[int(weight.tag)], mark=mark)
+    return Tensor(State.UNKNOWN, tag=mark)
+
+
+def _is_zero_elsewhere(bias: Tensor) -> bool:
+    return bool(bias.dims) and isinstance(bias.dims[-1], Sym) and PER_RANK in bias.dims[-1].tags  # type: ignore[index]

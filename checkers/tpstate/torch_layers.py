@@ -1,0 +1,168 @@
+"""Modules of torch.nn, by what they do to a state."""
+
+from __future__ import annotations
+
+import ast
+
+from . import calls, indexing, layers, tensors
+from .events import ShardedEscape
+from .interpreter import Interpreter
+from .states import State
+from .symbols import Poly
+from .values import PER_RANK, UNKNOWN, Kwargs, Obj, Seq, Sym, Tensor, Value, poly_of
+
+_KEEPS = frozenset(
+    {
+        "GELU",
+        "ReLU",
+        "SiLU",
+        "LeakyReLU",
+        "ELU",
+        "Tanh",
+        "Sigmoid",
+        "Dropout",
+        "Dropout1d",
+        "Dropout2d",
+        "Dropout3d",
+        "Identity",
+        "Softplus",
+        "Mish",
+        "Hardswish",
+        "PReLU",
+        "ReLU6",
+        "Softmax",
+        "DropPath",
+        "AlphaDropout",
+        "LogSoftmax",
+    }
+)
+
+_NORMS = frozenset(
+    {"LayerNorm", "RMSNorm", "BatchNorm1d", "GroupNorm", "FusedLayerNorm", "MixedFusedLayerNorm"}
+)
+
+_LINEAR = frozenset({"Linear", "Bilinear"})
+
+_CONV = frozenset({"Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d"})
+
+
+def call_external(
+    interp: Interpreter, obj: Obj, args: tuple[Value, ...], kwargs: Kwargs, node: ast.expr
+) -> Value:
+    """Call a module of a library."""
+    content = obj.attrs.get("content")
+    if content is not None:
+        return _run_children(interp, obj, interp.settle(content), args, node)
+    dotted = obj.cls.dotted
+    last = dotted.rsplit(".", 1)[-1]
+    first = args[0] if args else next(iter(kwargs.values()), UNKNOWN)
+    if last == "Identity":
+        return first
+    if last == "MultiheadAttention":
+        why = interp.step(node, f"`{layers.label(obj)}` is nn.MultiheadAttention: its output is full")
+        return Seq((Tensor(State.FULL, width=poly_of(_argument(obj, 0, "embed_dim")), why=why), UNKNOWN))
+    if last == "Embedding" and dotted.startswith("torch."):
+        why = interp.step(node, f"`{layers.label(obj)}` is nn.Embedding: its output is full")
+        return Tensor(State.FULL, width=poly_of(_argument(obj, 1, "embedding_dim")), why=why)
+    known = last in _KEEPS or last in _NORMS or last in _LINEAR or last in _CONV
+    if not known or not dotted.startswith("torch."):
+        keeps = last in _KEEPS or last in _NORMS
+        return interp.lift(
+            lambda value: (
+                _keep(interp, obj, value, node)
+                if keeps
+                else calls.unknown_call(interp, UNKNOWN, (value,), node)
+            ),
+            first,
+        )
+    return interp.lift(lambda value: _call_torch(interp, obj, last, value, node), first)
+
+
+def _keep(interp: Interpreter, obj: Obj, value: Value, node: ast.expr) -> Value:
+    value = calls.as_tensor(interp, value, node, f"it is passed to `{layers.label(obj)}`")
+    return value if isinstance(value, Tensor) else UNKNOWN
+
+
+def _argument(obj: Obj, index: int, name: str) -> Value:
+    return obj.args.get(name, obj.args.get(str(index), UNKNOWN))
+
+
+def _call_torch(interp: Interpreter, obj: Obj, last: str, value: Value, node: ast.expr) -> Value:
+    value = calls.as_tensor(interp, value, node, f"it is passed to `{layers.label(obj)}`")
+    if last in _KEEPS:
+        if not isinstance(value, Tensor):
+            return UNKNOWN
+        return tensors.used_whole(value) if "Softmax" in last else value
+    if last in _NORMS:
+        return _normalised(interp, obj, value, node)
+    if last in _CONV:
+        return value.but(width=None) if isinstance(value, Tensor) else UNKNOWN
+    return _linear(interp, obj, value, node)
+
+
+def _normalised(interp: Interpreter, obj: Obj, value: Value, node: ast.expr) -> Value:
+    shape = _argument(obj, 0, "normalized_shape")
+    items = indexing.as_seq(interp, shape)
+    sized = poly_of(items.items[-1] if items is not None and items.items else shape)
+    if not isinstance(value, Tensor):
+        return Tensor(State.UNKNOWN, width=sized)
+    layers.learn_width(interp, value, sized)
+    value = tensors.used_whole(value)
+    if value.state is State.SHARDED and value.last:
+        meets_full(interp, obj, value, sized, per_rank(shape), node)
+        return value
+    return (
+        value
+        if value.width is not None or sized is None or value.state is State.SHARDED
+        else value.but(width=sized)
+    )
+
+
+def _linear(interp: Interpreter, obj: Obj, value: Value, node: ast.expr) -> Value:
+    takes, gives = _argument(obj, 0, "in_features"), _argument(obj, 1, "out_features")
+    width = poly_of(gives)
+    layers.learn_width(interp, value, poly_of(takes))
+    if isinstance(value, Tensor) and value.state is State.SHARDED:
+        if value.last:
+            meets_full(interp, obj, value, poly_of(takes), per_rank(takes), node)
+        return Tensor(State.UNKNOWN, width=width)
+    if per_rank(gives) or per_rank(takes) or (isinstance(value, Tensor) and value.state is State.PARTIAL):
+        return Tensor(State.UNKNOWN, width=width)
+    why = interp.step(node, f"`{layers.label(obj)}` is nn.Linear: its output is full")
+    return Tensor(State.FULL, width=width, why=why, role="linear")
+
+
+def per_rank(value: Value) -> bool:
+    return isinstance(value, Sym) and PER_RANK in value.tags
+
+
+def meets_full(
+    interp: Interpreter, obj: Obj, value: Tensor, sized: Poly | None, per_rank: bool, node: ast.expr
+) -> None:
+    """A split value reaches a module with weights: wrong where those are sized for the whole dimension."""
+    proven = not per_rank and sized is not None and value.width is not None and sized == value.width
+    if per_rank:
+        return
+    kind = obj.cls.dotted.rsplit(".", 1)[-1]
+    interp.emit(
+        ShardedEscape,
+        node,
+        tensor=value,
+        consumer=f"`{layers.label(obj)}` (nn.{kind})",
+        proven=proven,
+        layer=obj,
+    )
+
+
+def _run_children(
+    interp: Interpreter, obj: Obj, content: Value, args: tuple[Value, ...], node: ast.expr
+) -> Value:
+    last = obj.cls.dotted.rsplit(".", 1)[-1]
+    if not isinstance(content, Seq) or not args or (last not in ("Sequential",) and obj.cls.facts is None):
+        return UNKNOWN
+    value = args[0]
+    for child in content.sample():
+        if isinstance(child, Obj) and not child.name:
+            child.name = f"{obj.name}[{child.cls.dotted.rsplit('.', 1)[-1]}]" if obj.name else ""
+        value = calls.call(interp, child, (value,), {}, node)
+    return value

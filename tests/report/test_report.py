@@ -1,0 +1,232 @@
+"""The report on a model that is right, on the same model with one fault, and on input that lacks something."""
+
+from __future__ import annotations
+
+import pytest
+
+from onescience_check.checkers.report.checklists import CHECKLISTS
+from onescience_check.checkers.report.model import Mark
+from onescience_check.checkers.rules import all_rules
+
+from .conftest import Tree, line, marks
+from .small_model import SRC, STAGE_FILES, TRAIN, YAML
+
+FUSER = f"{SRC}/modules/fuser/tinydistributedfuser.py"
+MLP = f"{SRC}/modules/mlp/tinydistributedmlp.py"
+
+
+def test_a_right_model_is_ready_with_every_line_looked_at(tree: Tree) -> None:
+    model = tree.model()
+    assert model.ready is True, [task.what for task in model.tasks]
+    assert not marks(model, Mark.NO) + marks(model, Mark.OPEN)
+    assert model.tasks == () and model.notes == ()
+    assert [stage.cls for stage in model.stages] == ["Tiny_stage0", "Tiny_stage1"]
+    assert model.scripts == (TRAIN,) and model.configs == (f"{YAML} [model]",)
+
+
+def test_the_tables_of_a_right_model(tree: Tree) -> None:
+    model = tree.model()
+    assert [(row.cls, row.expected, row.mark) for row in model.files[1:]] == [
+        ("TinyFuser", "tinydistributedfuser.py", Mark.YES),
+        ("TinyMlp", "tinydistributedmlp.py", Mark.YES),
+    ]
+    assert [(row.cls, row.style, row.mark) for row in model.registries] == [
+        ("TinyDistributedFuser", "TinyDistributedFuser", Mark.YES),
+        ("TinyDistributedMlp", "TinyDistributedMlp", Mark.YES),
+    ]
+    # 8 x 16 tokens of 32 channels in float32
+    assert [(row.name, row.size, row.unpacked, row.declared) for row in model.boundaries.rows] == [
+        ("x (from self.layer2)", 8 * 16 * 32 * 4, "x", "[1, 128, 32]"),
+        ("skip (from self.layer1)", 8 * 16 * 32 * 4, "skip", "[1, 128, 32]"),
+    ]
+    # depth x tokens x (12 dim^2 + 2 window dim), two blocks on each stage
+    assert [row.cost for row in model.balance.rows] == [2 * 128 * (12 * 32**2 + 2 * 8 * 32)] * 2
+    assert [(row.layer, row.slice, row.original_slice) for row in model.drop_path.rows] == [
+        ("layer1", "?", "?"),  # one rate does not tell its ramp
+        ("layer2", "?", "?"),
+        ("layer3", "[2:4] of 4", "[2:4] of 4"),
+    ]
+    assert all(row.mark is Mark.YES for row in model.drop_path.rows)
+
+
+def test_the_call_tree_reaches_the_parallel_layers(tree: Tree) -> None:
+    first, second = tree.model().tree
+    assert [child.name for child in first.children] == ["layer1", "layer2"]
+    (block,) = first.children[0].children
+    assert [(leaf.cls, leaf.kind, leaf.config) for leaf in block.children] == [
+        ("ColumnParallelLinear", "parallel", "passed"),
+        ("RowParallelLinear", "parallel", "passed"),
+    ]
+    assert second.children[0].via == "OneFuser"
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "start"),
+    [
+        (STAGE_FILES[0], "        self.input_tensor = None\n", "", "Each stage sets"),
+        (STAGE_FILES[1], "x=None", "x", "Later stages"),
+        (STAGE_FILES[1], "depth1 + depth2 :]", ":depth3]", "drop_path slices"),
+        (STAGE_FILES[1], "depths=(1, 1, 2)", "depths=(1, 1, 6)", "The work of the stages"),
+        (STAGE_FILES[1], ", **kwargs", "", "Stages take the original's"),
+        (STAGE_FILES[1], "TinyDistributedFuser", "TinyFusion", "Distributed modules are there"),
+        (MLP, "input_is_parallel=True", "input_is_parallel=False", "Every input_is_parallel"),
+        (MLP, "x, _ = self.fc1(x)", "x = self.fc1(x)", "The (output, bias) pair"),
+        (TRAIN, "[1, tokens, cfg.dim], [1", "[1, tokens, 64], [1", "stage_shapes agree"),
+        (TRAIN, "partial(loss_func, outvar)", "partial(loss_func, output)", "loss_func gets"),
+        (TRAIN, ".is_distributed = True", ".is_distributed = False", "is_distributed"),
+        (YAML, "  dim: 32\n", "", "Every YAML key"),
+    ],
+)
+def test_one_fault_turns_its_line_red(tree: Tree, file: str, old: str, new: str, start: str) -> None:
+    tree.edit(file, old, new)
+    model = tree.model()
+    found = line(model, start)
+    assert found.mark is Mark.NO and found.places and model.ready is False
+    assert {task.rule for task in model.tasks} & set(found.rules)
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new"),
+    [
+        (STAGE_FILES[1], "TinyDistributedFuser", "TinyFuser"),
+        (FUSER, 'style="TinyDistributedMlp", dim=dim, config=config', 'style="TinyMlp", dim=dim'),
+    ],
+)
+def test_a_plain_style_in_the_chain_is_never_a_yes(tree: Tree, file: str, old: str, new: str) -> None:
+    tree.edit(file, old, new)
+    model = tree.model()
+    assert line(model, "Every One* style").mark is not Mark.YES and model.ready is not True
+
+
+def test_a_config_that_stops_shows_in_the_tree(tree: Tree) -> None:
+    tree.edit(FUSER, ", dim=dim, config=config", ", dim=dim, config=None")
+    model = tree.model()
+    assert model.tree[0].children[0].children[0].config == "stops"
+
+
+def test_every_rule_watches_over_a_line() -> None:
+    named = [rule for checks in CHECKLISTS.values() for check in checks for rule in check.rules.split()]
+    assert set(named) == {rule.symbol for rule in all_rules()}
+
+
+def test_a_rule_that_is_switched_off_leaves_its_line_open(tree: Tree) -> None:
+    tree.write("setup.cfg", "[onescience-check]\nignore = W7203\n")
+    from onescience_check.checkers.report.build import make_report
+    from onescience_check.checkers.settings import load_settings
+
+    (model,) = make_report([tree.root], load_settings(tree.root)).models
+    assert line(model, "Stages take the original's").mark is Mark.OPEN and model.ready is None
+
+
+# -- input that lacks something ------------------------------------------------------------------------------------
+
+
+def test_no_training_script(tree: Tree) -> None:
+    (tree.root / TRAIN).unlink()
+    model = tree.model()
+    assert "No training script that builds these stages was found." in model.notes
+    assert {line.mark for line in model.checklists[2].lines} == {Mark.OPEN} and model.ready is None
+    assert all(row.size is None for row in model.boundaries.rows)
+
+
+def test_two_scripts_for_one_family(tree: Tree) -> None:
+    text = (tree.root / TRAIN).read_text("utf-8")
+    tree.write(
+        "examples/earth/tiny_distributed/train_small.py",
+        text.replace("tokens, cfg.dim], [1", "tokens, 64], [1"),
+    )
+    model = tree.model()
+    assert "2 training scripts build these stages: each was checked." in model.notes
+    assert model.boundaries.rows[0].mark is Mark.NO
+    assert model.boundaries.rows[0].declared == "train.py: [1, 128, 32]; train_small.py: [1, 128, 64]"
+
+
+def test_a_stage_is_missing(tree: Tree) -> None:
+    (tree.root / STAGE_FILES[0]).unlink()
+    tree.write(f"{SRC}/models/tiny_distributed/__init__.py", "from .tiny_stage1 import Tiny_stage1\n")
+    model = tree.model()
+    assert "No class was found for rank 0." in model.notes
+    assert model.ready is not True and model.boundaries.rows == ()
+    assert line(model, "Middle stages").mark is Mark.OPEN
+
+
+def test_a_gap_in_the_ranks(tree: Tree) -> None:
+    for name, old, new in (
+        (STAGE_FILES[1], "Tiny_stage1", "Tiny_stage2"),
+        (TRAIN, "Tiny_stage1", "Tiny_stage2"),
+    ):
+        tree.edit(name, old, new)
+    tree.edit(f"{SRC}/models/tiny_distributed/__init__.py", "import Tiny_stage1", "import Tiny_stage2")
+    tree.edit(TRAIN, "1: Tiny_stage2", "2: Tiny_stage2")
+    model = tree.model()
+    assert "No class was found for rank 1." in model.notes
+    assert [row.unpacked for row in model.boundaries.rows] == ["no such stage"] * 2
+    assert line(model, "Later stages").mark is Mark.OPEN and model.ready is not True
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (None, "there is no such file"),
+        ("model: [1, 2\n", "it is not valid YAML"),
+        ("model:\n  grid: {{ grid }}\n  dim: 32\n", "it is a template"),
+    ],
+)
+def test_a_yaml_file_that_cannot_be_used(tree: Tree, text: str | None, problem: str) -> None:
+    if text is None:
+        (tree.root / YAML).unlink()
+    else:
+        tree.write(YAML, text)
+    model = tree.model()
+    assert any(YAML in note and problem in note for note in model.notes)
+    assert line(model, "Every YAML key").mark is Mark.OPEN
+    assert line(model, "stage_shapes agree").mark is Mark.OPEN and model.boundaries.rows[0].size is None
+
+
+def test_anchors_are_resolved(tree: Tree) -> None:
+    tree.write(YAML, "base: &base\n  grid: [8, 16]\nmodel:\n  <<: *base\n  dim: 32\n")
+    assert tree.model().ready is True
+
+
+def test_the_original_was_deleted(tree: Tree) -> None:
+    (tree.root / f"{SRC}/models/tiny/tiny.py").unlink()
+    tree.write(f"{SRC}/models/tiny/__init__.py", "")
+    model = tree.model()
+    assert (
+        model.original is None
+        and "The original model was not found: nothing can be compared with it." in model.notes
+    )
+    for start in ("drop_path slices", "Stages take", "The stages together", "Distributed modules are there"):
+        assert line(model, start).mark is Mark.OPEN
+    assert model.files[0].original == "not found"
+
+
+def test_several_models_in_one_tree(tree: Tree) -> None:
+    for name in (*STAGE_FILES, TRAIN, YAML):
+        text = (tree.root / name).read_text("utf-8")
+        tree.write(
+            name.replace("tiny", "small"),
+            text.replace("Tiny_stage", "Small_stage").replace("tiny_d", "small_d"),
+        )
+    tree.write(
+        f"{SRC}/models/small_distributed/__init__.py",
+        "from .small_stage0 import Small_stage0\nfrom .small_stage1 import Small_stage1\n",
+    )
+    assert [(model.name, model.original is None) for model in tree.report().models] == [
+        ("Small", True),
+        ("Tiny", False),
+    ]
+    assert [model.name for model in tree.report(f"{SRC}/models/tiny_distributed").models] == ["Tiny"]
+    assert [model.name for model in tree.report(TRAIN).models] == ["Tiny"]
+
+
+def test_no_model(tree: Tree) -> None:
+    tree.write("other/plain.py", "from torch import nn\n\n\nclass Net(nn.Module):\n    pass\n")
+    assert tree.report("other").models == ()
+
+
+def test_a_file_that_cannot_be_read_is_named(tree: Tree) -> None:
+    tree.write(STAGE_FILES[1], "class Tiny_stage1(\n")
+    report = tree.report()
+    assert any(STAGE_FILES[1] in text for text in report.skipped)
+    assert report.models == () or report.models[0].ready is not True

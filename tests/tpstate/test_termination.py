@@ -1,0 +1,133 @@
+"""Recursion, endless loops and values that grow: following them ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+Check = Callable[..., None]
+
+
+def test_recursion_between_modules_ends(check: Check) -> None:
+    check("""
+    class Tree(nn.Module):
+        def __init__(self, dim, config, depth):
+            super().__init__()
+            self.fc = GATHERED(dim, dim)
+            self.child = Tree(dim, config, depth - 1) if depth else None
+
+        def forward(self, x):
+            x = self.fc(x)[0]
+            return x if self.child is None else self.child(x)
+
+
+    class Ping(nn.Module):
+        def __init__(self, dim, config):
+            super().__init__()
+            self.pong = Pong(dim, config)
+            self.fc = GATHERED(dim, dim)
+
+        def forward(self, x):
+            return self.pong(self.fc(x)[0])
+
+
+    class Pong(nn.Module):
+        def __init__(self, dim, config):
+            super().__init__()
+            self.ping = Ping(dim, config)
+
+        def forward(self, x):
+            return self.ping(x)
+    """)
+
+
+def test_a_function_that_calls_itself_for_ever_ends(check: Check) -> None:
+    check("""
+    def for_ever(t):
+        return for_ever(t)
+
+    def even(n):
+        return odd(n - 1)
+
+    def odd(n):
+        return even(n - 1)
+
+
+    class Model(nn.Module):
+        def __init__(self, dim, config, n):
+            super().__init__()
+            self.n = even(n)
+            self.fc = GATHERED(dim, dim)
+
+        @property
+        def loop(self):
+            return self.loop
+
+        def forward(self, x):
+            while True:
+                x = for_ever(self.fc(x)[0])
+                self.loop
+    """)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "n = n * n",
+        "n = n << 60",
+        "s = s + s",
+        "s = f'{s}{s}'",
+        "l = l + l",
+        "l = [*l, *l]",
+        "l.extend(l)",
+        "t = t + t",
+        "q = q % q",
+        "q = q // (q + 1)",
+        "q = q * q + q",
+        "q = q < q",
+        "d = {'d': d, 'e': d}",
+        "l = [l, l]",
+        "x = x + x",
+        "x, y = x + y, x - y",
+        "x = torch.cat([x, y]); y = torch.cat([y, x])",
+        "q = not q",
+        "q = (q and self.a) or q",
+        "q = q.a.b[q].c",
+        "s = s.replace('a', s)",
+        "q = q if q else (q, q)",
+        "y = y if q.a else x; x = x if q.b else y",
+        "f = lambda t, f=f: f(f(t))",
+        "f = functools.partial(f, f)",
+        "n = pow(n, n)",
+        "n = round(n, -n)",
+        "n = 9 ** n",
+        "s = 99999 * s",
+        "n = math.factorial(n)",
+        "s = '{:>999999999}'.format(s)",
+        "s = '%999999999d' % n",
+    ],
+)
+def test_values_that_grow_in_a_loop_do_not_hang(line: str, check: Check) -> None:
+    check(f"""
+    import math
+
+
+    class Model(nn.Module):
+        def __init__(self, dim, config, q):
+            super().__init__()
+            self.a = q
+            self.fc1, self.fc2 = COLUMN(dim, dim), nn.Linear(dim, dim)
+            n, s, l, t, d, f = 10, "ab", [1, q], (1, q), {{}}, abs
+            for _ in range(64):
+                {line if "x" not in line.split("=")[0] else "pass"}
+            self.n = n
+
+        def forward(self, x, q):
+            n, s, l, t, d, f = 10, "ab", [1, q], (1, q), {{}}, abs
+            x, y = self.fc2(x), self.fc2(x)
+            for _ in range(64):
+                for _ in range(64):
+                    {line}
+            return f(x)
+    """)
