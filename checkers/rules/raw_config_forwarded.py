@@ -11,6 +11,8 @@ from ..finding import Edit, Finding, Fix
 from ..project.stage_classes import parameters
 from ..project.stages import Stage, Stages
 from ..rule import Rule, Symptom
+from ..tpstate.callers import sites
+from ..tpstate.events import Rejected
 from ..tpstate.verdicts import place_of
 
 if TYPE_CHECKING:
@@ -30,7 +32,8 @@ class RawConfigForwarded(Rule):
     symptom = Symptom.CRASH
     runtime = "AttributeError: 'NoneType' object has no attribute 'tensor_model_parallel_size'"
     limits = (
-        "Silent where the parameter is assigned before it is handed on, and where it has no default None."
+        "Silent where the parameter is assigned before it is handed on, where it has no default None, and where the "
+        "submodule takes no config at all (style-arguments-rejected)."
     )
     guide = "1.2: config of a stage"
     fix_kind = "safe"
@@ -71,15 +74,21 @@ class RawConfigForwarded(Rule):
     """
 
     def check(self, analysis: Analysis) -> Iterator[Finding]:
+        rejected = _rejected(analysis)
         for stage in analysis.project.knowledge(Stages):
             init = stage.cls.methods.get("__init__")
             if init is None:
                 continue
             for name, default in parameters(init).items():
                 if "config" in name and isinstance(default, ast.Constant) and default.value is None:
-                    yield from self._handed_on(stage, init, name)
+                    for finding, call, taken_as in self._handed_on(stage, init, name):
+                        if (stage.cls.module.display, *call, taken_as) not in rejected:
+                            yield finding
 
-    def _handed_on(self, stage: Stage, init: ast.FunctionDef, name: str) -> Iterator[Finding]:
+    def _handed_on(
+        self, stage: Stage, init: ast.FunctionDef, name: str
+    ) -> Iterator[tuple[Finding, tuple[int, int], str]]:
+        """Each finding with the place of its call and the keyword that takes the config there."""
         resolved: ast.Assign | None = None
         for node in walk(init):
             if isinstance(node, ast.Assign):
@@ -107,7 +116,18 @@ class RawConfigForwarded(Rule):
                 ):
                     where = place_of(stage.cls.module, value)
                     fix = Fix("safe", (Edit(where, "self.config"),))
-                    yield self.finding(where, object=stage.cls.name, fix=fix, cls=stage.cls.name, name=name)
+                    found = self.finding(where, object=stage.cls.name, fix=fix, cls=stage.cls.name, name=name)
+                    yield found, (node.lineno, node.col_offset), keyword.arg
+
+
+def _rejected(analysis: Analysis) -> set[tuple[str, int, int, str]]:
+    """Calls, and the keywords of theirs that the class they build does not take: another value would not help."""
+    return {
+        (*site.key, event.parameter)
+        for event in analysis.log.events
+        if type(event) is Rejected
+        for site in sites(event)
+    }
 
 
 def _has_fallback(value: ast.expr, name: str) -> bool:
