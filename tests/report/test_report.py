@@ -198,7 +198,7 @@ def test_the_original_was_deleted(tree: Tree) -> None:
     )
     for start in ("drop_path slices", "Stages take", "The stages together", "Distributed modules are there"):
         assert line(model, start).mark is Mark.OPEN
-    assert [row.original for row in model.files][0] == "not found"
+    assert model.files[0].original == "not found"
 
 
 def test_several_models_in_one_tree(tree: Tree) -> None:
