@@ -1,4 +1,4 @@
-"""The files of the small model: two stages, a fuser with a tensor-parallel MLP, its original and its training script."""
+"""The files of the small model: two stages, a fuser with a tensor-parallel MLP, its original, its training script."""
 
 from __future__ import annotations
 
