@@ -18,8 +18,8 @@ from .selection import selected_rules
 from .settings import Settings
 from .suppression import split_suppressed
 from .tpstate.analysis import Analysis
-from .workers import apply_rules
 from .tpstate.census import count_layers
+from .workers import apply_rules
 
 Progress = Callable[[str, int, int], None]
 

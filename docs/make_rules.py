@@ -1,4 +1,4 @@
-"""Write docs/rules.md from the rule classes; with `--check`, only say whether it is up to date."""
+"""Write docs/rules.md from the rule classes; `--check` only says whether it is up to date."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ GROUPS = {
     "75": "Training script",
     "76": "Numerics and cost",
 }
-HEAD = "| id | symbol | what is wrong | guide | fix | maturity |"
 FIXES = {"safe": "safe", "unsafe": "needs a reader", "": "by hand"}
 SCOPES = {Scope.UNIVERSAL: "all Megatron-style code", Scope.GUIDE: "trees that follow the OneScience guide"}
 
@@ -31,10 +30,16 @@ def page() -> str:
 def _page() -> Iterator[str]:
     rules = sorted(all_rules(), key=lambda rule: (rule.code[1:], rule.code))
     yield from ("# Rules", "", "Made by `python docs/make_rules.py` from the rule classes; do not edit.", "")
-    yield "Letters: E crashes, hangs or computes the wrong thing; W works today and is a trap; R wastes time, memory or"
-    yield "bandwidth; C is naming and layout."
+    yield "Letters: E crashes, hangs or computes the wrong thing; W works today and is a trap;"
+    yield "R wastes time, memory or bandwidth; C is naming and layout."
     for digits, title in GROUPS.items():
-        yield from ("", f"## {title}", "", HEAD, "|---|---|---|---|---|---|")
+        yield from (
+            "",
+            f"## {title}",
+            "",
+            "| id | symbol | what is wrong | guide | fix | maturity |",
+            "|---|---|---|---|---|---|",
+        )
         for rule in rules:
             if rule.code[1:3] == digits:
                 cells = (

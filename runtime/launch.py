@@ -3,16 +3,22 @@
     python -m onescience_check.runtime.launch --nproc-per-node 8 train.py --tensor-model-parallel-size 2 ...
 
 Several machines: use ``torchrun``; the scripts are the same.
+
+On CPUs torch and Megatron, whose import takes seconds of CPU time, are imported once, and the ranks are forked
+from there: few cores serve many ranks. CUDA does not survive a fork, so a torch that has it gets a new
+interpreter for each rank.
 """
 
 import argparse
+import multiprocessing
 import os
+import runpy
 import signal
 import socket
-import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 from .failure import LAUNCHER_PID
@@ -34,9 +40,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not Path(options.script).is_file():
         parser.error(f"no script {options.script}")
     signal.signal(signal.SIGTERM, _interrupt)
-    ranks = _start(options)
+    ranks: list[BaseProcess] = []
     try:
+        for process in _processes(options):
+            process.start()
+            ranks.append(process)
         return _wait(ranks)
+    except ModuleNotFoundError as error:
+        print(f"error: no module {error.name}: pip install 'onescience-check[runtime]'", file=sys.stderr)
+        return 1
     except KeyboardInterrupt:
         print("interrupted; stopping all ranks", file=sys.stderr)
         return 1
@@ -48,8 +60,14 @@ def _interrupt(number, frame) -> None:
     raise KeyboardInterrupt
 
 
-def _start(options: argparse.Namespace) -> list[subprocess.Popen]:
+def _processes(options: argparse.Namespace) -> list[BaseProcess]:
+    """One process for each rank, not yet started."""
     size = options.nproc_per_node
+    # Megatron says once per rank which optional CUDA libraries are missing. The C++ warnings of a lost
+    # connection are pages long, and `failure` says it in a line.
+    quiet = "ignore:Transformer Engine and Apex are not installed,ignore:Apex is not installed"
+    threads = str(max(1, (os.cpu_count() or 1) // size))
+    defaults = {"OMP_NUM_THREADS": threads, "PYTHONWARNINGS": quiet, "TORCH_CPP_LOG_LEVEL": "ERROR"}
     world = {
         "WORLD_SIZE": str(size),
         "LOCAL_WORLD_SIZE": str(size),
@@ -57,22 +75,36 @@ def _start(options: argparse.Namespace) -> list[subprocess.Popen]:
         "MASTER_PORT": str(_free_port()),
         LAUNCHER_PID: str(os.getpid()),
     }
-    # Megatron says once per rank which optional CUDA libraries are missing. The C++ warnings of a lost
-    # connection are pages long, and `failure` says it in a line.
-    quiet = "ignore:Transformer Engine and Apex are not installed,ignore:Apex is not installed"
-    threads = str(max(1, (os.cpu_count() or 1) // size))
-    defaults = {"OMP_NUM_THREADS": threads, "PYTHONWARNINGS": quiet, "TORCH_CPP_LOG_LEVEL": "ERROR"}
-    base = {**defaults, **os.environ, **world}
-    command = [sys.executable, options.script, *options.script_args]
+    os.environ |= {**defaults, **os.environ, **world}
+    context = multiprocessing.get_context(_start_method())
+    command = [options.script, *options.script_args]
     return [
-        subprocess.Popen(command, env={**base, "RANK": str(rank), "LOCAL_RANK": str(rank)})
-        for rank in range(size)
+        context.Process(target=_run_rank, args=(rank, command), name=f"rank {rank}") for rank in range(size)
     ]
 
 
-def _wait(ranks: list[subprocess.Popen]) -> int:
+def _start_method() -> str:
+    import torch
+
+    if sys.platform != "linux" or torch.version.cuda is not None or torch.version.hip is not None:
+        return "spawn"
+    from . import training  # noqa: F401  what every rank would import
+
+    return "fork"
+
+
+def _run_rank(rank: int, command: list[str]) -> None:
+    """What ``python script flags`` does, in a process of its own."""
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # the launcher's way to stop is not a rank's
+    os.environ |= {"RANK": str(rank), "LOCAL_RANK": str(rank)}
+    sys.argv = command
+    sys.path[0] = str(Path(command[0]).resolve().parent)
+    runpy.run_path(command[0], run_name="__main__")
+
+
+def _wait(ranks: list[BaseProcess]) -> int:
     while True:
-        codes = [process.poll() for process in ranks]
+        codes = [process.exitcode for process in ranks]
         failed = [rank for rank, code in enumerate(codes) if code not in (None, 0)]
         if failed:
             break
@@ -87,22 +119,20 @@ def _wait(ranks: list[subprocess.Popen]) -> int:
             file=sys.stderr,
         )
     deadline = time.monotonic() + (0 if code < 0 else _GRACE_SECONDS)
-    while time.monotonic() < deadline and None in (process.poll() for process in ranks):
+    while time.monotonic() < deadline and None in (process.exitcode for process in ranks):
         time.sleep(0.1)
     return 1
 
 
-def _stop(ranks: list[subprocess.Popen]) -> None:
+def _stop(ranks: list[BaseProcess]) -> None:
     for process in ranks:
-        if process.poll() is None:
-            process.terminate()
+        process.terminate()
     deadline = time.monotonic() + 3
     for process in ranks:
-        try:
-            process.wait(max(0.0, deadline - time.monotonic()))
-        except subprocess.TimeoutExpired:
+        process.join(max(0.0, deadline - time.monotonic()))
+        if process.exitcode is None:
             process.kill()
-            process.wait()
+            process.join()
 
 
 def _free_port() -> int:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
+
+from .nodes import children
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,11 @@ class ClassFacts:
     def dotted(self) -> str:
         return f"{self.module.name}.{self.name}"
 
+    @cached_property
+    def text(self) -> str:
+        """The source of the class, its decorators left out."""
+        return self.module.text_of(self.node)
+
     def is_dataclass(self) -> bool:
         return any("dataclass" in ast.unparse(decorator) for decorator in self.node.decorator_list)
 
@@ -75,6 +83,10 @@ class ModuleFacts:
     @property
     def is_package(self) -> bool:
         return self.path.name == "__init__.py"
+
+    def text_of(self, node: ast.stmt) -> str:
+        """The source of a statement: its lines, whole."""
+        return "\n".join(self.lines[node.lineno - 1 : node.end_lineno])
 
     def binding(self, name: str) -> Binding | None:
         """The binding a reader of this module sees: the last unconditional one, else the first."""
@@ -189,7 +201,7 @@ def _edges(tree: ast.Module) -> Iterator[ImportEdge]:
             module = "." * node.level + (node.module or "")
             yield ImportEdge(module, tuple(alias.name for alias in node.names), node, kind)
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-            pending += [(child, "function") for child in ast.iter_child_nodes(node)]
+            pending += [(child, "function") for child in children(node)]
         elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
             pending += [(child, "typing" if kind == "module" else kind) for child in node.body]
             pending += [(child, kind) for child in node.orelse]
@@ -199,6 +211,4 @@ def _edges(tree: ast.Module) -> Iterator[ImportEdge]:
                 (child, kind) for part in (node.handlers, node.orelse, node.finalbody) for child in part
             ]
         elif isinstance(node, ast.stmt | ast.Module | ast.ExceptHandler):
-            pending += [
-                (child, kind) for child in ast.iter_child_nodes(node) if not isinstance(child, ast.expr)
-            ]
+            pending += [(child, kind) for child in children(node) if not isinstance(child, ast.expr)]

@@ -47,6 +47,7 @@ class FileSet:
     _names: tuple[bytes, ...] = ()
     _loaded: dict[Path, SourceFile | None] = field(default_factory=dict)
     _folders: Folders = field(default_factory=Folders)
+    _order: dict[Path, list[Path]] = field(default_factory=dict)
 
     @classmethod
     def gather(
@@ -132,8 +133,12 @@ class FileSet:
         The roots around the file come first, the nearest before the others, so that a script's `import model` finds
         the module beside it and not that of another example.
         """
-        around = [root for root in reversed(self.roots) if path.is_relative_to(root)]
-        return around + [root for root in self.roots if root not in around]
+        folder = path.parent
+        if folder not in self._order:
+            above = {folder, *folder.parents}
+            around = [root for root in reversed(self.roots) if root in above]
+            self._order[folder] = around + [root for root in self.roots if root not in above]
+        return self._order[folder]
 
     def _walk(self, top: Path, settings: Settings, report: bool = True) -> Iterable[str]:
         base = settings.base if top.is_relative_to(settings.base) else top

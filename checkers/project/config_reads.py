@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from ..facts.nodes import walk
 from .project import Project, dotted_name
 from .scopes import Opaque, Scope
 from .script_paths import path_of
@@ -128,7 +129,7 @@ class Configs:
         for scope in self.script.scopes:
             inner: set[int] = set()
             guarded = {
-                id(node) for tried in scope.nodes if isinstance(tried, ast.Try) for node in ast.walk(tried)
+                id(node) for tried in scope.nodes if isinstance(tried, ast.Try) for node in walk(tried)
             }
             for node in scope.nodes:
                 if not isinstance(node, ast.Attribute | ast.Subscript) or id(node) in inner:
@@ -180,14 +181,20 @@ class Configs:
 
     def _given(self, owner: Scope, name: str) -> Iterator[tuple[ast.expr | None, Scope]]:
         """What every call of a function of this script hands to one of its parameters."""
-        function = owner.function
-        for node, scope in self.script.calls if function is not None else ():
-            called = self.script.function(node.func, scope) if isinstance(node.func, ast.Name) else None
-            if called is None or called.function is not function:
-                continue
+        for node, scope in self._callers.get(owner.function, ()):
             index = owner.parameters.index(name)
             named = next((keyword.value for keyword in node.keywords if keyword.arg == name), None)
             yield named or (node.args[index] if index < len(node.args) else None), scope
+
+    @cached_property
+    def _callers(self) -> dict[ast.FunctionDef | None, list[tuple[ast.Call, Scope]]]:
+        """The calls of each function that this script calls by its name."""
+        found: dict[ast.FunctionDef | None, list[tuple[ast.Call, Scope]]] = {}
+        for node, scope in self.script.calls:
+            called = self.script.function(node.func, scope) if isinstance(node.func, ast.Name) else None
+            if called is not None:
+                found.setdefault(called.function, []).append((node, scope))
+        return found
 
     @cached_property
     def _optional(self) -> set[str]:

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from ..facts.nodes import children
 from .project import dotted_name
 from .scopes import Scope
 from .training import TrainingScript
@@ -90,13 +91,13 @@ def _statement(node: ast.AST, scope: Scope, where: Where) -> Iterator[tuple[ast.
     if isinstance(node, ast.Call):
         yield node, where
     if isinstance(node, ast.For | ast.While | ast.With):
-        for child in ast.iter_child_nodes(node):
+        for child in children(node):
             if not isinstance(child, ast.stmt):
                 yield from _statement(child, scope, where)
         inner = replace(where, is_open=True) if isinstance(node, ast.While) else where
         yield from _calls(node.body, scope, inner)
         return
-    for child in ast.iter_child_nodes(node):
+    for child in children(node):
         yield from _statement(child, scope, where)
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from ..facts.module import ClassFacts
+from ..facts.nodes import walk
 from .project import Project
 
 
@@ -85,9 +86,9 @@ def _find(project: Project) -> Iterator[DictForward]:
             continue
         name = method.args.args[1].arg
         marks = (f'{name}["x"]', f"{name}['x']", f"{name}.x")
-        text = "\n".join(cls.module.lines[method.lineno - 1 : method.end_lineno])
+        text = cls.module.text_of(method)
         if any(mark in text for mark in marks):
-            found = DictForward(cls, method, name, [node for part in method.body for node in ast.walk(part)])
+            found = DictForward(cls, method, name, [node for part in method.body for node in walk(part)])
             if any(found.is_key(node, "x") or _is_attribute(found, node) for node in found.nodes):
                 yield found
 

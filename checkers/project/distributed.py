@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 from ..facts.module import ClassFacts
+from ..facts.nodes import walk
 from .project import Project
 from .registries import registries
 
@@ -68,7 +69,7 @@ def used_names(function: ast.FunctionDef) -> set[str]:
     """The names a function reads; all of them where it takes its variables at once (`locals()`)."""
     return {
         node.id
-        for node in ast.walk(function)
+        for node in walk(function)
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Store)
     }
 
@@ -76,7 +77,7 @@ def used_names(function: ast.FunctionDef) -> set[str]:
 def handed_on(function: ast.FunctionDef) -> set[str]:
     """The names a function gives to the calls it makes."""
     found: set[str] = set()
-    for node in ast.walk(function):
+    for node in walk(function):
         if isinstance(node, ast.Call):
             for value in (*node.args, *(keyword.value for keyword in node.keywords)):
                 found |= {part.id for part in ast.walk(value) if isinstance(part, ast.Name)}

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 
 from ..facts.module import ClassFacts, ModuleFacts
+from ..facts.nodes import walk
 from .origin import looks_like_mask
 from .project import FunctionRef, Project, dotted_name
 
@@ -34,7 +35,7 @@ def functions_used(project: Project, cls: ClassFacts) -> Iterator[tuple[ModuleFa
             continue
         seen.add(id(function))
         yield module, function
-        for node in ast.walk(function):
+        for node in walk(function):
             if isinstance(node, ast.Call) and len(seen) < 60:
                 name = dotted_name(node.func)
                 ref = project.resolve(module, name) if name is not None and "mask" in name.lower() else None
@@ -57,7 +58,7 @@ def mask_function(project: Project, cls: ClassFacts) -> str | None:
 def constant_masks(function: ast.FunctionDef) -> Iterator[ast.Assign]:
     """Masks that are filled with a constant and never written into afterwards."""
     written: set[str] = set()
-    for node in ast.walk(function):
+    for node in walk(function):
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
             written.add(dotted_name(node.value) or "")
         elif (
@@ -66,7 +67,7 @@ def constant_masks(function: ast.FunctionDef) -> Iterator[ast.Assign]:
             and node.func.attr.endswith("_")
         ):
             written.add(dotted_name(node.func.value) or "")
-    for node in ast.walk(function):
+    for node in walk(function):
         if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Call):
             continue
         name = dotted_name(node.targets[0]) or ""
@@ -82,10 +83,7 @@ def tests_for_no_mask(text: str) -> bool:
 
 def loads_path(project: Project, cls: ClassFacts) -> bool:
     """Whether the code of a class handles a mask given as a path."""
-    return any(
-        _LOADS.search("\n".join(module.lines[f.lineno - 1 : f.end_lineno]))
-        for module, f in functions_used(project, cls)
-    )
+    return any(_LOADS.search(module.text_of(f)) for module, f in functions_used(project, cls))
 
 
 def mask_parameter(cls: ClassFacts) -> ast.arg | None:
@@ -108,7 +106,7 @@ def first_use(project: Project, cls: ClassFacts, name: str) -> tuple[ModuleFacts
             and name not in {a.arg for a in function.args.args}
         ):
             continue
-        for node in ast.walk(function):
+        for node in walk(function):
             if isinstance(node, ast.Subscript | ast.Attribute) and isinstance(node.ctx, ast.Load):
                 inner = dotted_name(node.value)
                 if inner in known and (

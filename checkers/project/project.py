@@ -96,10 +96,11 @@ class Project:
         """The facts of a file, read on first use; None when it is absent or cannot be read."""
         if path not in self._modules:
             source = self.files.load(path)
+            name = self._module_name(path)
             self._modules[path] = (
-                None
-                if source is None
-                else read_module(self._module_name(path), path, source.display, source.text, source.tree)
+                read_module(name, path, source.display, source.text, source.tree)
+                if source is not None
+                else None
             )
         return self._modules[path]
 
@@ -117,7 +118,8 @@ class Project:
         """The folder from which absolute imports of this file's package start: the deepest root above its package."""
         folder = path.parent
         if folder not in self._roots:
-            above = [root for root in self.files.roots if folder.is_relative_to(root)]
+            inside = {folder, *folder.parents}
+            above = [root for root in self.files.roots if root in inside]
             sources = [root for root in above if root.name in ("src", "lib", "python")]
             self._roots[folder] = (sources[-1:] or above or [folder])[0]
         return self._roots[folder]

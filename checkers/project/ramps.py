@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..facts.module import ModuleFacts
+from ..facts.nodes import walk
 from .project import Project, dotted_name
 from .stages import Stages
 
@@ -31,17 +32,17 @@ def local_ramps(project: Project) -> Iterator[LocalRamp]:
     for module in project.knowledge(Stages).rank_aware:
         if not _WORTH.search(module.text):
             continue
-        for scope in ast.walk(module.tree):
+        for scope in walk(module.tree):
             if isinstance(scope, ast.FunctionDef):
                 yield from _in_function(module, scope)
 
 
 def _in_function(module: ModuleFacts, scope: ast.FunctionDef) -> Iterator[LocalRamp]:
     named: dict[str, ast.expr] = {}
-    for node in ast.walk(scope):
+    for node in walk(scope):
         if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
             named[node.targets[0].id] = node.value
-    for node in ast.walk(scope):
+    for node in walk(scope):
         length = _ramp_length(node)
         if length is None or not isinstance(node, ast.expr):
             continue
@@ -97,7 +98,7 @@ def _argument(module: ModuleFacts, scope: ast.FunctionDef, name: str) -> str | N
     if name not in names:
         return None
     position, found = names.index(name), None
-    for caller in ast.walk(module.tree):
+    for caller in walk(module.tree):
         if (
             not isinstance(caller, ast.Call)
             or (dotted_name(caller.func) or "").rsplit(".", 1)[-1] != scope.name

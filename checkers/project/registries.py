@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..facts.module import ClassFacts, ModuleFacts
+from ..facts.nodes import walk
 from .project import External, Project, ValueRef, dotted_name
 
 _NAME = re.compile(r"_?([A-Z0-9]+_)*REGISTR(Y|IES)$")
@@ -148,7 +149,7 @@ def wrappers(project: Project) -> list[ClassFacts]:
             method = cls.methods.get("__init__")
             if method is None or method.args.kwarg is None:
                 continue
-            names = {node.id for node in ast.walk(method) if isinstance(node, ast.Name)}
+            names = {node.id for node in walk(method) if isinstance(node, ast.Name)}
             if registry.name in names:
                 found.append(cls)
     return found

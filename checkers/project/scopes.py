@@ -7,9 +7,12 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from ..facts.module import ModuleFacts
+from ..facts.nodes import children
 from .project import dotted_name
 
 Function = ast.FunctionDef | ast.Lambda
+
+_CLOSED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
 
 class Scope:
@@ -99,16 +102,17 @@ class Opaque(ast.expr):
 
 def own_nodes(node: ast.AST) -> Iterator[ast.AST]:
     """A node and what is in it, depth first, without the insides of functions and classes in it."""
-    yield node
-    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
-        return
-    for child in ast.iter_child_nodes(node):
-        yield from own_nodes(child)
+    waiting = [node]
+    while waiting:
+        part = waiting.pop()
+        yield part
+        if not isinstance(part, _CLOSED):
+            waiting += reversed(children(part))
 
 
 def nodes_near(node: ast.AST, lines: set[int]) -> Iterator[ast.AST]:
     """What stands on, or around, some lines: walks into nothing else, which is what makes it cheap."""
-    for child in ast.iter_child_nodes(node):
+    for child in children(node):
         first, last = getattr(child, "lineno", None), getattr(child, "end_lineno", None)
         if first is None or any(first <= line <= (last or first) for line in lines):
             yield child
@@ -117,9 +121,13 @@ def nodes_near(node: ast.AST, lines: set[int]) -> Iterator[ast.AST]:
 
 def lines_with(text: str, word: str) -> set[int]:
     """Numbers of the lines that hold a word."""
-    return (
-        {number for number, line in enumerate(text.split("\n"), 1) if word in line} if word in text else set()
-    )
+    found: set[int] = set()
+    number, start, place = 1, 0, text.find(word)
+    while place >= 0:
+        number += text.count("\n", start, place)
+        found.add(number)
+        start, place = place, text.find(word, place + len(word))
+    return found
 
 
 def assignments(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:

@@ -78,8 +78,3 @@ def parameters(function: ast.FunctionDef) -> dict[str, ast.expr | None]:
 def is_declared(stage: Stage) -> bool:
     """Whether the class is meant as a stage by name or map, not only by a `set_input_tensor`."""
     return stage.rank is not None or "stage" in stage.cls.name.lower()
-
-
-def class_text(cls: ClassFacts) -> str:
-    """The source of a class."""
-    return "\n".join(cls.module.lines[cls.node.lineno - 1 : cls.node.end_lineno])

@@ -1,7 +1,8 @@
 """Which classes are pipeline stages, which of them belong together, and in which order they run.
 
 A stage is a class handed to a pipeline rank. Three things name one: its name (`Pangu_stage0`, `UNetStage1`), a
-`{rank: Class}` map, or a `set_input_tensor` of its own. A class that only another stage builds is an inner module.
+`{rank: Class}` map, or a `set_input_tensor` of its own in code that uses Megatron's pipeline: inference engines copy
+models with the method left in. A class that only another stage builds is an inner module.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from ..facts.module import ClassFacts, ModuleFacts
+from ..facts.nodes import walk
 from .project import Project, dotted_name
+from .scopes import lines_with
 
 _NUMBERED = re.compile(r"(?P<base>\w*[A-Za-z0-9])_?[Ss]tage_?(?P<rank>\d+)$")
 _MAP = re.compile(r"\{\s*(?:#[^\n]*\n\s*)*0\s*:\s*[A-Za-z_]")
@@ -22,6 +25,10 @@ _PIPELINE = re.compile(
 )
 _RANK = re.compile(
     r"pipeline_model_parallel_(rank|world_size)|is_pipeline_(first|last)_stage|get_pp_rank|pp_rank\b"
+)
+_USES_MEGATRON = re.compile(
+    r"^[ \t]*(?:from|import)\b[^\n]*(?:[Mm]egatron|\bmpu\b)|pipeline_model_parallel|is_pipeline_(?:first|last)_stage",
+    re.MULTILINE,
 )
 _NOT_USER_CODE = re.compile(
     r"(^|/)(megatron/(core|training|legacy|model|inference)|tests?(_\w+)?)/|(^|/)test_[^/]*$"
@@ -179,10 +186,17 @@ class Stages:
         marked = {id(cls) for cls in mapped} | set(self._numbered)
         found = []
         for cls in self.project.classes():
-            if id(cls) in marked or "set_input_tensor" in cls.methods:
+            if id(cls) in marked or ("set_input_tensor" in cls.methods and self._runs_in_a_pipeline(cls)):
                 if not self.project.is_framework(cls.module):
                     found.append(cls)
         return found + [cls for cls in mapped if not any(cls is other for other in found)]
+
+    def _runs_in_a_pipeline(self, cls: ClassFacts) -> bool:
+        """Whether it is named a stage, or its file (or one that names it) imports Megatron or asks for the rank."""
+        naming = (module for module in self.project.modules if cls.name in module.text)
+        return "stage" in cls.name.lower() or any(
+            _USES_MEGATRON.search(module.text) for module in (cls.module, *naming)
+        )
 
     def _numbered_classes(self) -> Iterator[tuple[ClassFacts, re.Match[str]]]:
         """Classes named like stages, in families that show a sign of a pipeline: CNNs have stages of another kind."""
@@ -209,8 +223,9 @@ class Stages:
                 for edge in module.edges
                 for line in range(edge.node.lineno, (edge.node.end_lineno or 0) + 1)
             }
-            for number, line in enumerate(module.lines, 1):
-                if cls.name not in line or number in imports or not word.search(line.split("#")[0]):
+            for number in sorted(lines_with(module.text, cls.name) - imports):
+                line = module.lines[number - 1]
+                if not word.search(line.split("#")[0]):
                     continue
                 if module is cls.module and cls.node.lineno <= number <= (cls.node.end_lineno or 0):
                     continue
@@ -228,7 +243,7 @@ class Stages:
                 _RANK.search(module.text) or _PIPELINE.search(module.text)
             ):
                 continue
-            for node in ast.walk(module.tree):
+            for node in walk(module.tree):
                 if not isinstance(node, ast.Dict) or len(node.keys) < 2:
                     continue
                 keys = [key.value if isinstance(key, ast.Constant) else None for key in node.keys]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from ..project.project import FunctionRef
-from ..project.stage_classes import class_text
+
 from ..tpstate.events import ParallelCall
 from ..tpstate.inputs import Verdict, judge
-from ..tpstate.providers import ROW
+from ..tpstate.provider_table import ROW
 from ..tpstate.values import Tensor
 from .looks import Scene, Unseen, count, original
 from .model import Mark
@@ -83,7 +83,7 @@ def windows(scene: Scene) -> str:
 def heads(scene: Scene) -> str:
     """Every class that takes head counts."""
     chain(scene)
-    found = [cls.name for cls in scene.subject.classes.values() if "num_heads" in class_text(cls)]
+    found = [cls.name for cls in scene.subject.classes.values() if "num_heads" in cls.text]
     sizes = scene.subject.project.settings.tp
     said = f"for sizes {', '.join(map(str, sizes))}" if sizes else "checked where the model is built"
     return f"{count(len(found), 'class')} with heads, {said}" if found else "no class has attention heads"

@@ -92,9 +92,6 @@ class BatchNotFloat32(Rule):
 
     def check(self, analysis: Analysis) -> Iterator[Finding]:
         for script in analysis.project.knowledge(Training):
-            converts, is_seen = _datasets(script)
-            if converts:
-                continue
             for step in script.forward_steps:
                 reads = [
                     read.node for read in data_reads(script, step) if read.scope.function is step.function
@@ -106,6 +103,9 @@ class BatchNotFloat32(Rule):
                     if target == "the model" and "label" in ast.unparse(value):
                         continue  # a language model takes its token labels itself
                     if batch.is_raw(value) and not _WHOLE_NUMBERS.search(ast.unparse(value)):
+                        converts, is_seen = _datasets(script)
+                        if converts:
+                            break
                         yield self.finding(
                             place_of(step.module, value),
                             object=step.function.name if step.function is not None else "",
@@ -151,4 +151,4 @@ def _datasets(script: TrainingScript) -> tuple[bool, bool]:
 
 def _text(cls: ClassFacts, method: str) -> str:
     node = cls.methods.get(method) if method else cls.node
-    return "" if node is None else "\n".join(cls.module.lines[node.lineno - 1 : node.end_lineno])
+    return "" if node is None else cls.module.text_of(node)

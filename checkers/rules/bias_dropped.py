@@ -83,5 +83,5 @@ def _is_read_elsewhere(event: Dropped) -> bool:
     owner = event.owner
     if owner is None:
         return False
-    text = "\n".join(owner.module.lines[owner.node.lineno - 1 : owner.node.end_lineno])
+    text = owner.text
     return f"{label(event.pair.layer)}.bias" in text

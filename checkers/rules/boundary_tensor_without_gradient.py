@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..finding import Finding
-from ..project.boundary import Boundaries
+from ..project.boundary import Boundaries, StageFlow
 from ..rule import Rule, Symptom
 from ..tpstate.verdicts import place_of
 
 if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
+
+
+_SIZES = re.compile(r"(?:^|_)(?:meta|shapes?|sizes?|dims?)\d*(?:$|_)")
 
 
 class BoundaryTensorWithoutGradient(Rule):
@@ -30,7 +34,8 @@ class BoundaryTensorWithoutGradient(Rule):
     runtime = "the previous stage hangs in recv_backward; NCCL watchdog after its timeout"
     limits = (
         "Reading numbers out of a tensor (`.item()`) carries no gradient. Silent where the value goes to code "
-        "that cannot be followed, and under no_grad."
+        "that cannot be followed, under no_grad, for a tensor of sizes or positions (stage-passes-computable says that "
+        "it need not be sent) and for an integer or bool one (boundary-dtype-mismatch)."
     )
     guide = "beyond the guide"
 
@@ -96,7 +101,8 @@ class BoundaryTensorWithoutGradient(Rule):
     """
 
     def check(self, analysis: Analysis) -> Iterator[Finding]:
-        for flow in analysis.project.knowledge(Boundaries):
+        boundaries = analysis.project.knowledge(Boundaries)
+        for flow in boundaries:
             trace, unpacked = flow.receiving, flow.unpacked()
             if (
                 trace is None
@@ -108,10 +114,26 @@ class BoundaryTensorWithoutGradient(Rule):
                 continue
             used = set(trace.escaped).union(*(seen.origin.carries for seen in trace.returns))
             for index, name in enumerate(unpacked[1]):
-                if index not in used:
+                if index not in used and not _is_told_elsewhere(boundaries, flow, index, name):
                     yield self.finding(
                         place_of(unpacked[0].module, unpacked[0].node),
                         object=flow.stage.cls.name,
                         cls=flow.stage.cls.name,
                         name=name or f"element {index}",
                     )
+
+
+def _is_told_elsewhere(boundaries: Boundaries, flow: StageFlow, index: int, name: str) -> bool:
+    """Whether the element is computable or no float tensor where it was made; by its name where that is not seen."""
+    while (previous := flow.stage.previous) is not None:
+        flow = boundaries.of(previous)
+        sent = [item.origin for item in flow.sent() if item.index == index and item.count > 1]
+        if not sent:
+            break
+        if any(origin.constant or origin.dtype in ("int", "bool") for origin in sent):
+            return True
+        passed = sent[0].passes
+        if passed is None or passed < 0:
+            return not sent[0].is_tensor and _SIZES.search(name) is not None
+        index = passed
+    return _SIZES.search(name) is not None

@@ -10,7 +10,7 @@ from ..rule import Rule, Symptom
 from ..tpstate.events import ParallelCall
 from ..tpstate.inputs import is_built_by
 from ..tpstate.layers import label
-from ..tpstate.providers import MEGATRON, ROW
+from ..tpstate.provider_table import MEGATRON, ROW
 from ..tpstate.values import Tensor
 from ..tpstate.verdicts import by_site, evidence, first_certain, owner_name, site_place, why
 

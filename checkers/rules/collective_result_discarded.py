@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..facts.module import ClassFacts, ModuleFacts
+from ..facts.nodes import walk
 from ..finding import Finding
 from ..project.project import External, FunctionRef, dotted_name
 from ..project.scopes import nodes_near
@@ -94,5 +95,5 @@ def _is_parallel(analysis: Analysis, module: ModuleFacts, name: str) -> bool:
     if isinstance(ref, External):
         return "parallel" in ref.dotted
     return isinstance(ref, FunctionRef | ClassFacts) and any(
-        isinstance(n, ast.Return) and n.value is not None for n in ast.walk(ref.node)
+        isinstance(n, ast.Return) and n.value is not None for n in walk(ref.node)
     )

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..facts.module import ClassFacts
+from ..facts.nodes import children
 from ..finding import Finding
 from ..project.distributed import is_named_distributed
 from ..rule import Rule, Symptom
@@ -116,7 +117,7 @@ def _first_read(method: ast.FunctionDef, name: str) -> ast.Attribute | None:
                 )
             ):
                 return None
-        pending += [(child, node) for child in ast.iter_child_nodes(node)]
+        pending += [(child, node) for child in children(node)]
     return min(reads, key=lambda read: (read.lineno, read.col_offset)) if reads else None
 
 

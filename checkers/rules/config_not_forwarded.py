@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from ..finding import Finding
 from ..rule import Rule, Symptom
-from ..tpstate.callers import callee_text, inner_steps
+from ..tpstate.callers import callee_text, inner_steps, written_in
 from ..tpstate.config_chain import dropped_configs, has_config
 from ..tpstate.layers import label
-from ..tpstate.verdicts import owner_name, site_place
+from ..tpstate.verdicts import site_place
 
 if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
@@ -76,7 +76,7 @@ class ConfigNotForwarded(Rule):
             inner = inner_steps(event, site, f"`{label(event.obj)}` is built here without a config")
             yield self.finding(
                 site_place(site),
-                object=owner_name(event),
+                object=written_in(site),
                 evidence=inner,
                 call=callee_text(site),
                 layer=label(event.obj),

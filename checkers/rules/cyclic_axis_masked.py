@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..facts.module import ModuleFacts
+from ..facts.nodes import walk
 from ..finding import Finding
 from ..project.scopes import lines_with, nodes_near
 from ..rule import Rule, Symptom
@@ -79,16 +80,14 @@ class CyclicAxisMasked(Rule):
     def _check_function(self, module: ModuleFacts, function: ast.FunctionDef) -> Iterator[Finding]:
         cut = _cut_axes(function)
         loops = [
-            node
-            for node in ast.walk(function)
-            if isinstance(node, ast.For) and isinstance(node.target, ast.Name)
+            node for node in walk(function) if isinstance(node, ast.For) and isinstance(node.target, ast.Name)
         ]
         cutting = {
             loop.target.id: loop
             for loop in loops
             if isinstance(loop.iter, ast.Name) and loop.iter.id in cut and isinstance(loop.target, ast.Name)
         }
-        for node in ast.walk(function):
+        for node in walk(function):
             if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Subscript):
                 continue
             target = node.targets[0]
@@ -105,7 +104,7 @@ class CyclicAxisMasked(Rule):
 def _cut_axes(function: ast.FunctionDef) -> set[str]:
     """Names bound to three slices that cut an axis before its end, at the window and at the shift."""
     found: set[str] = set()
-    for node in ast.walk(function):
+    for node in walk(function):
         if (
             isinstance(node, ast.Assign)
             and isinstance(node.value, ast.Tuple | ast.List)

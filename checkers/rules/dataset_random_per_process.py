@@ -17,11 +17,7 @@ from ..tpstate.verdicts import place_of
 if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
 
-_SPLIT = (
-    re.compile(r"is_pipeline_first_stage"),
-    re.compile(r"is_pipeline_last_stage"),
-    re.compile(r"\bnext\("),
-)
+_SPLIT = ("is_pipeline_first_stage", "is_pipeline_last_stage", "next(")
 _DRAWS = re.compile(
     r"random\.(random|randint|randrange|uniform|choice|choices|sample|shuffle|gauss|normalvariate)"
     r"|numpy\.random\.(rand|randn|randint|random|choice|uniform|normal|permutation|shuffle)"
@@ -94,16 +90,14 @@ class DatasetRandomPerProcess(Rule):
         readers = [
             m
             for m in project.modules
-            if all(word.search(m.text) for word in _SPLIT) and not project.is_framework(m)
+            if all(word in m.text for word in _SPLIT)
+            and not _SEEDS.search(m.text)
+            and not project.is_framework(m)
         ]
         seen: set[int] = set()
         for reader in readers:
             for cls in _datasets(project, reader):
-                if (
-                    id(cls) not in seen
-                    and not _SEEDS.search(reader.text)
-                    and not _SEEDS.search(cls.module.text)
-                ):
+                if id(cls) not in seen and not _SEEDS.search(cls.module.text):
                     seen.add(id(cls))
                     yield from self._check_class(project, cls)
 

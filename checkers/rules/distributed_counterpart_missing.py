@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..facts.module import ClassFacts
+from ..facts.nodes import walk
 from ..finding import Evidence, Finding
 from ..project.distributed import distributed_classes, is_named_distributed, original_of
 from ..project.project import External, Project
@@ -160,7 +161,7 @@ def _originals(project: Project) -> Iterator[tuple[ClassFacts, str]]:
 
 def _styles(model: ClassFacts) -> Iterator[tuple[str, ast.Call]]:
     for method in model.methods.values():
-        for node in ast.walk(method):
+        for node in walk(method):
             if isinstance(node, ast.Call):
                 for keyword in node.keywords:
                     if keyword.arg == "style" and isinstance(keyword.value, ast.Constant):
@@ -169,7 +170,7 @@ def _styles(model: ClassFacts) -> Iterator[tuple[str, ast.Call]]:
 
 def _own_linear(project: Project, cls: ClassFacts) -> ast.Call | None:
     method = cls.methods.get("__init__")
-    for node in ast.walk(method) if method is not None else ():
+    for node in walk(method) if method is not None else ():
         if isinstance(node, ast.Call):
             ref = project.resolve_expression(cls.module, node.func)
             if isinstance(ref, External) and ref.dotted in ("torch.nn.Linear", "torch.nn.MultiheadAttention"):

@@ -9,9 +9,16 @@ from typing import TYPE_CHECKING
 from ..finding import Evidence, Finding
 from ..project.dict_interface import dict_forward_of
 from ..rule import Rule, Symptom
-from ..tpstate.callers import by_written_call, callee_text, parameters, signature_is_known, through_super
+from ..tpstate.callers import (
+    by_written_call,
+    callee_text,
+    parameters,
+    signature_is_known,
+    through_super,
+    written_in,
+)
 from ..tpstate.events import Rejected
-from ..tpstate.verdicts import owner_name, site_place
+from ..tpstate.verdicts import site_place
 
 if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
@@ -89,7 +96,7 @@ class ForwardArgumentsRejected(Rule):
             method = cls.methods["forward"]
             yield self.finding(
                 site_place(site),
-                object=owner_name(event),
+                object=written_in(site),
                 evidence=(
                     Evidence(cls.module.display, method.lineno, f"`{cls.name}.forward` is declared here"),
                 ),

@@ -10,8 +10,8 @@ from ..finding import Finding
 from ..rule import Rule, Symptom
 from ..tpstate.events import FusedLoad, Reshaped, ThirdsTaken
 from ..tpstate.layers import label
-from ..tpstate.values import Const
 from ..tpstate.states import State
+from ..tpstate.values import Const
 from ..tpstate.verdicts import at, by_site, evidence, first_certain, owner_name, site_place, why
 
 if TYPE_CHECKING:

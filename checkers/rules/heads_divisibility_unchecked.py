@@ -8,6 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from ..facts.module import ClassFacts
+from ..facts.nodes import walk
 from ..finding import Finding
 from ..rule import Rule, Symptom
 from ..tpstate.events import Divided
@@ -90,7 +91,7 @@ class HeadsDivisibilityUnchecked(Rule):
 
 @cache
 def _tests_remainder(cls: ClassFacts) -> bool:
-    for node in ast.walk(cls.node):
+    for node in walk(cls.node):
         if (
             isinstance(node, ast.BinOp)
             and isinstance(node.op, ast.Mod)

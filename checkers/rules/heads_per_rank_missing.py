@@ -10,7 +10,7 @@ from ..finding import Finding
 from ..rule import Rule, Symptom
 from ..tpstate.inputs import layer_row
 from ..tpstate.layers import flag
-from ..tpstate.providers import COLUMN
+from ..tpstate.provider_table import COLUMN
 from ..tpstate.values import PER_RANK, Obj, Sym
 from ..tpstate.verdicts import at, place_of
 
@@ -96,5 +96,5 @@ class HeadsPerRankMissing(Rule):
 
 
 def _names_a_share(cls: ClassFacts) -> bool:
-    text = "\n".join(cls.module.lines[cls.node.lineno - 1 : cls.node.end_lineno])
+    text = cls.text
     return bool(_SHARES.search(text))

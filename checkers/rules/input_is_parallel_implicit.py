@@ -10,7 +10,7 @@ from ..finding import Finding
 from ..rule import Rule, Scope, Symptom
 from ..tpstate.events import Built
 from ..tpstate.layers import label
-from ..tpstate.providers import COLUMN, ROW, Provider
+from ..tpstate.provider_table import COLUMN, ROW, Provider
 from ..tpstate.values import Const
 from ..tpstate.verdicts import by_site, owner_name, site_place
 

@@ -11,7 +11,7 @@ from ..rule import Rule, Symptom
 from ..tpstate.events import ParallelCall
 from ..tpstate.inputs import Verdict, believes_split, judge
 from ..tpstate.layers import label
-from ..tpstate.providers import ROW
+from ..tpstate.provider_table import ROW
 from ..tpstate.verdicts import at, by_site, evidence, first_certain, owner_name, place_of, site_place, why
 
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ..facts.nodes import walk
 from ..finding import Finding
 from ..project.ramps import counts_stages
 from ..project.stages import Stages
@@ -65,7 +66,7 @@ class LayerSplitDropsRemainder(Rule):
         for module in analysis.project.knowledge(Stages).rank_aware:
             if "//" not in module.text or _CHECKED.search(module.text):
                 continue
-            for function in ast.walk(module.tree):
+            for function in walk(module.tree):
                 if isinstance(function, ast.FunctionDef):
                     for node in _splits(function):
                         left, right = ast.unparse(node.left), ast.unparse(node.right)
@@ -82,10 +83,10 @@ def _splits(function: ast.FunctionDef) -> Iterator[ast.BinOp]:
     """Divisions of a layer count by the number of stages, of names that no framework validates."""
     named = {
         node.targets[0].id: node.value
-        for node in ast.walk(function)
+        for node in walk(function)
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
     }
-    for node in ast.walk(function):
+    for node in walk(function):
         if (
             isinstance(node, ast.BinOp)
             and isinstance(node.op, ast.FloorDiv)

@@ -6,10 +6,10 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ..facts.nodes import walk
 from ..finding import Finding
 from ..project.mask_code import constant_masks, mask_function, tests_for_no_mask
 from ..project.originals import Originals
-from ..project.stage_classes import class_text
 from ..project.stages import Stage, Stages
 from ..rule import Rule, Symptom
 from ..tpstate.verdicts import place_of
@@ -121,7 +121,7 @@ class MaskLogicReplaced(Rule):
             computes = mask_function(project, original) if original is not None else None
             if original is None or computes is None:
                 continue
-            has_branch = tests_for_no_mask(class_text(original))
+            has_branch = tests_for_no_mask(original.text)
             for stage in family.stages:
                 yield from self._stage(stage, computes, has_branch)
 
@@ -133,10 +133,10 @@ class MaskLogicReplaced(Rule):
                 yield self.finding(
                     place_of(cls.module, node), object=cls.name, problem=f"{text} with `{computes}`"
                 )
-        if not has_branch or tests_for_no_mask(class_text(cls)):
+        if not has_branch or tests_for_no_mask(cls.text):
             return
         for method in cls.methods.values():
-            for call in ast.walk(method):
+            for call in walk(method):
                 if isinstance(call, ast.Call) and ast.unparse(call.func).rsplit(".", 1)[-1] == computes:
                     text = f"`{cls.name}` calls `{computes}` without the original's branch for a mask that is None"
                     yield self.finding(place_of(cls.module, call), object=cls.name, problem=text)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..facts.module import ClassFacts
+from ..facts.nodes import walk
 from ..finding import Finding
 from ..project.distributed import is_named_distributed
 from ..project.project import External
@@ -189,7 +190,7 @@ def _plain_layer(analysis: Analysis, cls: ClassFacts) -> ast.Call | None:
     allowed = analysis.project.settings.allow_plain_linear
     if method is None or cls.name in allowed:
         return None
-    for node in ast.walk(method):
+    for node in walk(method):
         if isinstance(node, ast.Call):
             name = ast.unparse(node.func).rsplit(".", 1)[-1]
             if name in _SPLITTABLE and name not in allowed:

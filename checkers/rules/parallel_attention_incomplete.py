@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ..finding import Finding
 from ..rule import Rule, Symptom
 from ..tpstate.inputs import layer_row
-from ..tpstate.providers import COLUMN, ROW
+from ..tpstate.provider_table import COLUMN, ROW
 from ..tpstate.values import Obj, Value
 from ..tpstate.verdicts import at, site_place
 

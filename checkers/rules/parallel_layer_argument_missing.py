@@ -10,7 +10,8 @@ from ..finding import Finding
 from ..rule import Rule, Symptom
 from ..tpstate.config_chain import provider_of
 from ..tpstate.events import Built
-from ..tpstate.providers import Provider, accepts
+from ..tpstate.provider_table import Provider
+from ..tpstate.providers import accepts
 from ..tpstate.verdicts import by_site, first_certain, owner_name, site_place
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from ..rule import Rule, Symptom
 from ..tpstate.events import WeightTaken
 from ..tpstate.inputs import layer_row
 from ..tpstate.layers import flag, label
-from ..tpstate.providers import COLUMN, ROW
+from ..tpstate.provider_table import COLUMN, ROW
 from ..tpstate.verdicts import at, by_site, first_certain, owner_name, site_place
 
 if TYPE_CHECKING:

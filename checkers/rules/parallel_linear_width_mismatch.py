@@ -9,9 +9,9 @@ from ..finding import Finding
 from ..rule import Rule, Symptom
 from ..tpstate.events import ParallelCall
 from ..tpstate.layers import label, size
+from ..tpstate.states import State
 from ..tpstate.symbols import Poly
 from ..tpstate.values import Tensor
-from ..tpstate.states import State
 from ..tpstate.verdicts import at, by_site, evidence, first_certain, owner_name, site_place, why
 
 if TYPE_CHECKING:

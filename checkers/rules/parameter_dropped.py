@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..facts.module import ClassFacts
+from ..facts.nodes import walk
 from ..finding import Evidence, Finding
 from ..project.distributed import distributed_classes, handed_on, original_of, used_names
 from ..rule import Rule, Symptom
@@ -111,7 +112,7 @@ def _parameters(cls: ClassFacts) -> set[str]:
 def _line_of(method: ast.FunctionDef, name: str) -> int:
     lines = [
         part.lineno
-        for node in ast.walk(method)
+        for node in walk(method)
         if isinstance(node, ast.Call)
         for value in (*node.args, *(keyword.value for keyword in node.keywords))
         for part in ast.walk(value)

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ..facts.nodes import walk
 from ..finding import Edit, Finding, Fix
 from ..project.stage_classes import parameters
 from ..project.stages import Stage, Stages
@@ -80,7 +81,7 @@ class RawConfigForwarded(Rule):
 
     def _handed_on(self, stage: Stage, init: ast.FunctionDef, name: str) -> Iterator[Finding]:
         resolved: ast.Assign | None = None
-        for node in ast.walk(init):
+        for node in walk(init):
             if isinstance(node, ast.Assign):
                 for target in node.targets:
                     if isinstance(target, ast.Name) and target.id == name:
@@ -89,7 +90,7 @@ class RawConfigForwarded(Rule):
                         resolved = node
         if resolved is None or _raises_without(init, name):
             return
-        for node in ast.walk(init):
+        for node in walk(init):
             if (
                 not isinstance(node, ast.Call)
                 or node.lineno <= resolved.lineno
@@ -120,7 +121,7 @@ def _has_fallback(value: ast.expr, name: str) -> bool:
 
 def _raises_without(init: ast.FunctionDef, name: str) -> bool:
     """Whether the constructor refuses a parameter that is None."""
-    for node in ast.walk(init):
+    for node in walk(init):
         if isinstance(node, ast.Assert) and ast.unparse(node.test).startswith(f"{name} is not None"):
             return True
         if isinstance(node, ast.If) and ast.unparse(node.test) in (f"{name} is None", f"not {name}"):

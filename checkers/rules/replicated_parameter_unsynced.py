@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..facts.module import ClassFacts
+from ..facts.nodes import walk
 from ..finding import Finding
 from ..project.project import External, Project, dotted_name
 from ..rule import Rule, Symptom
@@ -76,7 +77,7 @@ class ReplicatedParameterUnsynced(Rule):
     def check(self, analysis: Analysis) -> Iterator[Finding]:
         project = analysis.project
         for cls in project.classes() if project.settings.sequence_parallel else ():
-            text = "\n".join(cls.module.lines[cls.node.lineno - 1 : cls.node.end_lineno])
+            text = cls.text
             if (
                 _PARALLEL.search(text)
                 and project.is_module_class(cls)
@@ -88,8 +89,8 @@ class ReplicatedParameterUnsynced(Rule):
         built, forward = cls.methods.get("__init__"), cls.methods.get("forward")
         if built is None or forward is None:
             return
-        used = {dotted_name(node) for node in ast.walk(forward) if isinstance(node, ast.Attribute)}
-        for node in ast.walk(built):
+        used = {dotted_name(node) for node in walk(forward) if isinstance(node, ast.Attribute)}
+        for node in walk(built):
             if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Call):
                 continue
             name = dotted_name(node.targets[0]) or ""

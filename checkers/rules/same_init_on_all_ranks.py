@@ -89,9 +89,7 @@ class SameInitOnAllRanks(Rule):
 def _text(event: ParameterMade) -> str:
     """The source of the class that makes the parameter."""
     owner = event.owner
-    return (
-        "" if owner is None else "\n".join(owner.module.lines[owner.node.lineno - 1 : owner.node.end_lineno])
-    )
+    return "" if owner is None else owner.text
 
 
 def _draws(analysis: Analysis, event: ParameterMade) -> bool:

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..facts.module import ClassFacts
+from ..facts.nodes import walk
 from ..finding import Finding
 from ..project.boundary import Boundaries
 from ..project.project import Project, dotted_name
-from ..project.stage_classes import class_text
 from ..rule import Rule, Symptom
 from ..tpstate.verdicts import place_of
 
@@ -102,12 +102,12 @@ class SetInputTensorNotForwarded(Rule):
             if (
                 setter is None
                 or flow.reads_input
-                or "set_input_tensor(" in class_text(cls).replace("def set_input_tensor(", "")
+                or "set_input_tensor(" in cls.text.replace("def set_input_tensor(", "")
             ):
                 continue
             called = {seen.text for trace in flow.traces for seen in trace.plain_calls}
             called |= {name for trace in flow.traces for name in trace.checkpointed}
-            stored = next((node for node in ast.walk(setter) if isinstance(node, ast.Assign)), None)
+            stored = next((node for node in walk(setter) if isinstance(node, ast.Assign)), None)
             for name, inner in _inner_modules(project, cls):
                 if stored is not None and name in called and _reads_own(project, inner):
                     where = place_of(cls.module, stored)
@@ -117,7 +117,7 @@ class SetInputTensorNotForwarded(Rule):
 def _inner_modules(project: Project, cls: ClassFacts) -> Iterator[tuple[str, ClassFacts]]:
     """Attributes that the constructor binds to a module of the tree with a `set_input_tensor` of its own."""
     init = cls.methods.get("__init__")
-    for node in ast.walk(init) if init is not None else ():
+    for node in walk(init) if init is not None else ():
         if (
             isinstance(node, ast.Assign)
             and isinstance(node.value, ast.Call)

@@ -81,10 +81,10 @@ class ShardedParameterUnmarked(Rule):
         for events in by_site(analysis.log.events, ParameterMade):
             event = events[0]
             owner = event.owner
-            if owner is None or not _is_megatron(owner) or not _DIVIDES.search(_text(owner)):
+            if owner is None or not _is_megatron(owner) or not _DIVIDES.search(owner.text):
                 continue  # where the size is divided by a caller, this place makes whole parameters too
             classes = [entry for entry in analysis.project.mro(owner) if isinstance(entry, ClassFacts)]
-            if any(_MARKS.search(_text(cls)) for cls in classes):
+            if any(_MARKS.search(cls.text) for cls in classes):
                 continue
             yield self.finding(
                 site_place(event.site), object=owner_name(event), made=ast.unparse(event.site.node)
@@ -95,7 +95,3 @@ def _is_megatron(cls: ClassFacts) -> bool:
     """Whether the file belongs to a family whose optimizer reads the mark."""
     sources = [cls.module.name, *(cls.module.absolute(edge.module) for edge in cls.module.edges)]
     return any(source.split(".")[0] in _FAMILY for source in sources)
-
-
-def _text(cls: ClassFacts) -> str:
-    return "\n".join(cls.module.lines[cls.node.lineno - 1 : cls.node.end_lineno])

@@ -10,9 +10,9 @@ from ..rule import Rule, Symptom
 from ..tpstate.events import ParallelCall, ShardedEscape
 from ..tpstate.inputs import is_built_by
 from ..tpstate.layers import label
-from ..tpstate.providers import COLUMN
-from ..tpstate.values import Tensor
+from ..tpstate.provider_table import COLUMN
 from ..tpstate.states import State
+from ..tpstate.values import Tensor
 from ..tpstate.verdicts import by_site, evidence, first_certain, owner_name, site_place, why
 
 if TYPE_CHECKING:

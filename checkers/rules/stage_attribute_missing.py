@@ -7,8 +7,9 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ..facts.nodes import walk
 from ..finding import Finding
-from ..project.stage_classes import attributes_set, class_text, constructor, hidden_base
+from ..project.stage_classes import attributes_set, constructor, hidden_base
 from ..project.stages import Stage, Stages
 from ..rule import Rule, Symptom
 from ..tpstate.verdicts import place_of
@@ -104,7 +105,7 @@ class StageAttributeMissing(Rule):
         init = cls.methods.get("__init__")
         if init is None:
             return
-        writes = [node for node in ast.walk(cls.node) if _writes_config(node)]
+        writes = [node for node in walk(cls.node) if _writes_config(node)]
         empty = [node for node in writes if isinstance(node.value, ast.Constant) and node.value.value is None]  # type: ignore[attr-defined]
         if not empty or len(empty) != len(writes) or _filled_elsewhere(analysis, cls.name):
             return
@@ -121,7 +122,7 @@ def _required(analysis: Analysis, stage: Stage, present: set[str]) -> tuple[str,
     """What this stage must set: all of it where it is meant as one, `config` alone where only the setter says so."""
     if stage.rank is not None:
         return _REQUIRED
-    text = class_text(stage.cls)
+    text = stage.cls.text
     if {"pre_process", "share_embeddings_and_output_weights"} <= present and "self.input_tensor = " in text:
         return _REQUIRED if text.count("self.input_tensor") > 1 else _REQUIRED[:2]
     is_trained = "megatron" in stage.cls.module.text.lower()

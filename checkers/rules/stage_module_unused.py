@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..facts.module import ClassFacts
+from ..facts.nodes import walk
 from ..finding import Finding
 from ..project.project import Project, dotted_name
-from ..project.stage_classes import class_text, hidden_base, is_declared
+from ..project.stage_classes import hidden_base, is_declared
 from ..project.stages import Stages
 from ..rule import Rule, Symptom
 from ..tpstate.verdicts import place_of
@@ -89,12 +90,10 @@ class StageModuleUnused(Rule):
                 init is None
                 or not is_declared(stage)
                 or hidden_base(project, cls)
-                or _DYNAMIC.search(class_text(cls))
+                or _DYNAMIC.search(cls.text)
             ):
                 continue
-            built = [
-                (node, name) for node in ast.walk(init) if (name := _built(project, cls, node)) is not None
-            ]
+            built = [(node, name) for node in walk(init) if (name := _built(project, cls, node)) is not None]
             read = _names_read(project, cls) if built else set()
             outside = "\n".join(found.module.text for found in stage.family.maps)
             for node, name in built:
@@ -122,13 +121,10 @@ def _built(project: Project, cls: ClassFacts, node: ast.AST) -> str | None:
 def _names_read(project: Project, cls: ClassFacts) -> set[str]:
     """Attributes that are read, or named in a text, in the class, its bases or the classes derived from it."""
     family = [entry for entry in project.mro(cls) if isinstance(entry, ClassFacts)]
-    modules = [module for module in project.modules if f"({cls.name}" in module.text]
-    derived = [
-        other for module in modules for other in module.classes.values() if _names_base(other, cls.name)
-    ]
+    derived = [other for other in project.knowledge(_by_base).get(cls.name, ()) if cls in project.mro(other)]
     found: set[str] = set()
-    for entry in [*family, *(other for other in derived if cls in project.mro(other))]:
-        for node in ast.walk(entry.node):
+    for entry in [*family, *derived]:
+        for node in walk(entry.node):
             if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
                 found.add(node.attr)
             elif isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value) < 80:
@@ -136,5 +132,10 @@ def _names_read(project: Project, cls: ClassFacts) -> set[str]:
     return found
 
 
-def _names_base(cls: ClassFacts, name: str) -> bool:
-    return any((dotted_name(base) or "").rsplit(".", 1)[-1] == name for base in cls.node.bases)
+def _by_base(project: Project) -> dict[str, list[ClassFacts]]:
+    """The classes that name a base, by the last part of its name."""
+    found: dict[str, list[ClassFacts]] = {}
+    for cls in project.classes():
+        for base in cls.node.bases:
+            found.setdefault((dotted_name(base) or "").rsplit(".", 1)[-1], []).append(cls)
+    return found

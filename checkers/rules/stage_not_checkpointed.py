@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..facts.module import ClassFacts
+from ..facts.nodes import walk
 from ..finding import Finding
 from ..project.boundary import Boundaries
 from ..project.project import dotted_name
@@ -94,7 +95,7 @@ def _heavy_layers(cls: ClassFacts) -> set[str]:
     """Attributes of a stage that hold a fuser, a transformer or an encoder which does not recompute by itself."""
     found = set()
     init = cls.methods.get("__init__")
-    for node in ast.walk(init) if init is not None else ():
+    for node in walk(init) if init is not None else ():
         if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Attribute):
             continue
         for call in ast.walk(node.value):

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ..facts.nodes import walk
 from ..finding import Finding
 from ..project.stage_classes import hidden_base
 from ..project.stages import Stages
@@ -77,6 +78,4 @@ def _uses_argument(method: ast.FunctionDef) -> bool:
     if spec.vararg is not None or len(spec.args) < 2:
         return True
     name = spec.args[1].arg
-    return any(
-        isinstance(node, ast.Name) and node.id == name for part in method.body for node in ast.walk(part)
-    )
+    return any(isinstance(node, ast.Name) and node.id == name for part in method.body for node in walk(part))

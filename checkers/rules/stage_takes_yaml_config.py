@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ..facts.nodes import walk
 from ..finding import Finding
 from ..project.project import dotted_name
 from ..project.stage_classes import is_declared
@@ -91,13 +92,13 @@ class StageTakesYamlConfig(Rule):
         """A call of a mapped class that is given an object loaded from YAML."""
         loaded: set[str] = set()
         holders = {cls.name for cls in found.entries.values() if cls is not None}
-        for node in ast.walk(found.module.tree):
+        for node in walk(found.module.tree):
             if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
                 if isinstance(node.value, ast.Call) and _LOADERS.search(dotted_name(node.value.func) or ""):
                     loaded.add(node.targets[0].id)
                 if node.value is found.node or _picks(node.value) in holders:
                     holders.add(node.targets[0].id)
-        for node in ast.walk(found.module.tree):
+        for node in walk(found.module.tree):
             if not isinstance(node, ast.Call) or not loaded:
                 continue
             func = node.func.value if isinstance(node.func, ast.Subscript) else node.func
@@ -116,7 +117,7 @@ def _reads(init: ast.FunctionDef) -> tuple[dict[str, set[str]], set[str]]:
     """What is read as an attribute of each variable, and the variables that are indexed by a text."""
     attributes: dict[str, set[str]] = {}
     keys: set[str] = set()
-    for node in ast.walk(init):
+    for node in walk(init):
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             attributes.setdefault(node.value.id, set()).add(node.attr)
         elif isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):

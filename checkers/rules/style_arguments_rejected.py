@@ -16,9 +16,10 @@ from ..tpstate.callers import (
     parameters,
     signature_is_known,
     through_super,
+    written_in,
 )
 from ..tpstate.events import Rejected
-from ..tpstate.verdicts import owner_name, site_place
+from ..tpstate.verdicts import site_place
 
 if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
@@ -108,7 +109,7 @@ class StyleArgumentsRejected(Rule):
                 continue
             yield self.finding(
                 site_place(site),
-                object=owner_name(event),
+                object=written_in(site),
                 evidence=inner_steps(event, site, f"`{cls.name}.__init__` is called here: {event.problem}"),
                 call=callee_text(site),
                 cls=cls.name,

@@ -9,7 +9,7 @@ from ..facts.module import ClassFacts
 from ..finding import Evidence, Finding
 from ..project.dict_interface import dict_forward_of
 from ..rule import Rule, Symptom
-from ..tpstate.callers import by_written_call, callee_text, owner_of, through_super, written_at
+from ..tpstate.callers import by_written_call, callee_text, owner_of, through_super, written_at, written_in
 from ..tpstate.events import Event, Rejected, Site, TensorKeyed
 from ..tpstate.verdicts import site_place
 
@@ -95,10 +95,9 @@ class SubmoduleNotGivenDict(Rule):
 
     def _finding(self, site: Site, cls: ClassFacts, given: str) -> Finding:
         line = cls.methods["forward"].lineno
-        owner = owner_of(site)
         return self.finding(
             site_place(site),
-            object=owner.name if owner is not None else "",
+            object=written_in(site),
             evidence=(Evidence(cls.module.display, line, f"`{cls.name}.forward` is declared here"),),
             call=callee_text(site),
             cls=cls.name,

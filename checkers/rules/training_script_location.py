@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..facts.module import ModuleFacts
+from ..facts.nodes import walk
 from ..finding import Finding
 from ..rule import Rule, Scope, Symptom
 from ..tpstate.verdicts import place_of
@@ -72,7 +73,7 @@ def _pretrain_call(module: ModuleFacts) -> ast.Call | None:
         return None
     for statement in module.tree.body:
         if isinstance(statement, ast.If | ast.FunctionDef):
-            for node in ast.walk(statement):
+            for node in walk(statement):
                 if (
                     isinstance(node, ast.Call)
                     and isinstance(node.func, ast.Name)

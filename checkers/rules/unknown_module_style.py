@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from ..finding import Finding
 from ..project.registries import is_extended
 from ..rule import Rule, Symptom
-from ..tpstate.callers import callee_text, sites
+from ..tpstate.callers import callee_text, sites, written_in
 from ..tpstate.events import Site, UnknownKey
-from ..tpstate.verdicts import at, first_certain, owner_name, site_place
+from ..tpstate.verdicts import at, first_certain, site_place
 
 if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
@@ -86,7 +86,7 @@ class UnknownModuleStyle(Rule):
                 continue
             yield self.finding(
                 site_place(site),
-                object=owner_name(event),
+                object=written_in(site),
                 evidence=(at(event.site, f"looked up in `{event.registry}` here"),),
                 decided=certain is not None,
                 call=callee_text(site) if site is not event.site else f"{event.registry}[…]",

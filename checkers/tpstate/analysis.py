@@ -84,7 +84,7 @@ def _is_module(project: Project, cls: ClassFacts) -> bool:
 
 
 def _through_makers(project: Project, modules: list[ClassFacts], words: dict[int, set[str]]) -> set[int]:
-    """Classes that make layers through a helper function, a table or another name, or whose layers the settings name."""
+    """Classes that make layers through a helper, a table or another name, or whose layers the settings name."""
     makers = {id(module): _makers(module) for module in project.modules}
     everywhere = set().union(*makers.values())
     named = {row["name"].rsplit(".", 1)[-1] for row in project.settings.providers}
@@ -226,9 +226,9 @@ class Analysis:
         names = ["forward", *(name for name in cls.methods if name not in ("forward", "__init__"))]
         for name in names:
             found = self.project.method(cls, name)
-            if found is None or name != "forward" and id(found[1]) in self.interpreter.visited:
+            if found is None or (name != "forward" and id(found[1]) in self.interpreter.visited):
                 continue
-            if name.startswith("__") and name != "__call__" or _is_property(found[1]):
+            if (name.startswith("__") and name != "__call__") or _is_property(found[1]):
                 continue
             args, kwargs = self.unknown_arguments(found[0], found[1], constructor=False)
             func = Func(found[1], found[0].module, None, found[0])

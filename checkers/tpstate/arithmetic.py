@@ -123,11 +123,8 @@ def _fold(op: ast.operator, left: Any, right: Any) -> Value:
 
 def constant(value: Any) -> Value:
     """A Const, unless it has grown out of all measure: a loop that doubles a number or a text must not hang."""
-    if (
-        isinstance(value, int)
-        and value.bit_length() > _MAX_BITS
-        or isinstance(value, str | bytes)
-        and len(value) > _MAX_FOLDED
+    if (isinstance(value, int) and value.bit_length() > _MAX_BITS) or (
+        isinstance(value, str | bytes) and len(value) > _MAX_FOLDED
     ):
         return UNKNOWN
     return Const(value)

@@ -226,5 +226,13 @@ def _of_super(interp: Interpreter, owner: Super, attr: str) -> Value:
             ):
                 return ObjMethod(owner, attr)
             if attr in entry.methods:
-                return method_value(interp, entry, entry.methods[attr], owner.obj, entry.node.bases[0] if entry.node.bases else ast.Constant(None, lineno=entry.node.lineno, col_offset=0))  # fmt: skip
+                return method_value(
+                    interp,
+                    entry,
+                    entry.methods[attr],
+                    owner.obj,
+                    entry.node.bases[0]
+                    if entry.node.bases
+                    else ast.Constant(None, lineno=entry.node.lineno, col_offset=0),
+                )
     return ObjMethod(owner, attr)

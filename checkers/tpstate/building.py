@@ -9,7 +9,8 @@ from ..facts.module import ClassFacts
 from . import attributes, binding, calls, layers, running, torch_layers
 from .events import Built, EntryCalled, Event, Rejected, UnknownKey
 from .interpreter import Interpreter
-from .providers import PLATFORM_OPS, Provider, provider_for
+from .provider_table import PLATFORM_OPS, Provider
+from .providers import provider_for
 from .values import NONE, OPEN, UNKNOWN, Cls, Const, Func, Heap, Known, Kwargs, Obj, Seq, Tensor, Value
 
 
@@ -134,7 +135,7 @@ def _fill_dataclass(
         if name in names:
             obj.attrs[name] = value
     for name, value in list(obj.attrs.items()):
-        if isinstance(value, Obj) and value.cls.dotted == "dataclasses.field" or isinstance(value, Known):
+        if (isinstance(value, Obj) and value.cls.dotted == "dataclasses.field") or isinstance(value, Known):
             obj.attrs[name] = UNKNOWN
 
 

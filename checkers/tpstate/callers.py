@@ -118,6 +118,15 @@ def owner_of(site: Site) -> ClassFacts | None:
     return None
 
 
+def written_in(site: Site) -> str:
+    """The class (or module) whose code holds a site, for the `object` of a finding reported there."""
+    line = site.node.lineno
+    for cls in site.module.classes.values():
+        if cls.node.lineno <= line <= (cls.node.end_lineno or line):
+            return cls.name
+    return site.module.name
+
+
 def inner_steps(event: Event, outer: Site, text: str) -> tuple[Evidence, ...]:
     """The calls from `outer` down to the event, outermost first; `text` says what happened at the end."""
     chain: list[Site] = []

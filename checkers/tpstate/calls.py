@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from typing import TypeGuard
 
 from . import building, expressions, library_calls, object_methods, running, tensors
 from .choices import Choice
@@ -149,9 +150,23 @@ def look_up(interp: Interpreter, table: Table, index: Value, node: ast.expr) -> 
 
 
 def note_missing(interp: Interpreter, table: Table, key: str, node: ast.expr) -> None:
-    """A named table of classes has no such key."""
-    choices = tuple(str(entry) for entry in table.entries)
-    interp.emit(UnknownKey, node, key_name=key, registry=table.name, choices=choices)
+    """A named table of classes has no such key; tables of dtypes and settings are no registries."""
+    if any(_names_module(entry) for entry in table.entries.values()):
+        choices = tuple(str(entry) for entry in table.entries)
+        interp.emit(UnknownKey, node, key_name=key, registry=table.name, choices=choices)
+
+
+def _names_module(entry: Value) -> bool:
+    """A class, something that builds one, a module, or the place of a class: `(module, class)`, "module.class"."""
+    if isinstance(entry, Cls):
+        return entry.facts is not None or entry.dotted.rpartition(".")[2][:1].isupper()
+    if isinstance(entry, Seq):
+        return any(_names_module(item) or _is_text(item) for item in entry.items)
+    return isinstance(entry, Func | Partial | Obj) or (_is_text(entry) and "." in entry.value)
+
+
+def _is_text(value: Value) -> TypeGuard[Const]:
+    return isinstance(value, Const) and isinstance(value.value, str)
 
 
 def note_unpacked(interp: Interpreter, pair: Pair, target: ast.expr) -> None:

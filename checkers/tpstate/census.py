@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from .analysis import Analysis
 from .events import Built, ParallelCall
 from .inputs import Verdict, judge
-from .providers import PLAIN, ROW
+from .provider_table import PLAIN, ROW
 from .values import Const
 
 

@@ -12,9 +12,18 @@ from .interpreter import Interpreter
 from .states import State
 from .values import UNKNOWN, Tensor, Value
 
-_GATHER = ("gather_from_tensor_model_parallel_region", "tensor_model_parallel_all_gather", "gather_from_model_parallel_region", "all_gather_last_dim_from_tensor_parallel_region")  # fmt: skip
+_GATHER = (
+    "gather_from_tensor_model_parallel_region",
+    "tensor_model_parallel_all_gather",
+    "gather_from_model_parallel_region",
+    "all_gather_last_dim_from_tensor_parallel_region",
+)
 
-_REDUCE_OPS = ("reduce_from_tensor_model_parallel_region", "tensor_model_parallel_all_reduce", "reduce_from_model_parallel_region")  # fmt: skip
+_REDUCE_OPS = (
+    "reduce_from_tensor_model_parallel_region",
+    "tensor_model_parallel_all_reduce",
+    "reduce_from_model_parallel_region",
+)
 
 _SCATTER = ("scatter_to_tensor_model_parallel_region", "scatter_to_model_parallel_region")
 

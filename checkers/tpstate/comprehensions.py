@@ -17,18 +17,32 @@ def comprehension(
     interp: Interpreter, frame: Frame, node: ast.ListComp | ast.GeneratorExp | ast.SetComp
 ) -> Value:
     inner = Frame(
-        frame.module, {}, frame.owner, frame.function, {**(frame.closure or {}), **frame.vars}, frame.parent, frame.call,
-        entry_conditions=frame.entry_conditions, serial=frame.serial,
-    )  # fmt: skip
+        frame.module,
+        {},
+        frame.owner,
+        frame.function,
+        {**(frame.closure or {}), **frame.vars},
+        frame.parent,
+        frame.call,
+        entry_conditions=frame.entry_conditions,
+        serial=frame.serial,
+    )
     found = _generate(interp, inner, node.generators, lambda: expressions.evaluate(interp, inner, node.elt))
     return Heap("list", {"content": found}) if isinstance(node, ast.ListComp) else found
 
 
 def dict_comprehension(interp: Interpreter, frame: Frame, node: ast.DictComp) -> Value:
     inner = Frame(
-        frame.module, {}, frame.owner, frame.function, {**(frame.closure or {}), **frame.vars}, frame.parent, frame.call,
-        entry_conditions=frame.entry_conditions, serial=frame.serial,
-    )  # fmt: skip
+        frame.module,
+        {},
+        frame.owner,
+        frame.function,
+        {**(frame.closure or {}), **frame.vars},
+        frame.parent,
+        frame.call,
+        entry_conditions=frame.entry_conditions,
+        serial=frame.serial,
+    )
     entries: dict[object, Value] = {}
     open_keys: list[Value] = []
 

@@ -231,7 +231,7 @@ def compare_values(interp: Interpreter, op: ast.cmpop, left: Value, right: Value
 
 
 def _identical(left: Value, right: Value) -> bool | None:
-    if isinstance(right, Const) and right.value is None or isinstance(left, Const) and left.value is None:
+    if (isinstance(right, Const) and right.value is None) or (isinstance(left, Const) and left.value is None):
         other = left if isinstance(right, Const) and right.value is None else right
         if isinstance(other, Const):
             return other.value is None

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
-from . import providers
+from . import provider_table
 from .callers import owner_of, sites
 from .events import Built, Event, Site
-from .providers import Provider
+from .provider_table import Provider
 from .values import Const
 
 
@@ -30,7 +30,7 @@ def dropped_configs(events: Iterable[Event]) -> Iterator[tuple[Site, Built]]:
 
 def _lacks_config(event: Built) -> bool:
     row = provider_of(event)
-    if row is None or row.family != providers.MEGATRON or "config" not in row.required:
+    if row is None or row.family != provider_table.MEGATRON or "config" not in row.required:
         return False
     given = event.obj.args.get("config")
     return (isinstance(given, Const) and given.value is None) or (given is None and not event.open_keywords)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..facts.module import ClassFacts, ModuleFacts
-from .providers import Provider
+from .provider_table import Provider
 from .symbols import Poly
 from .values import Obj, Pair, Tensor, Value
 

@@ -94,9 +94,7 @@ def elements(interp: Interpreter, frame: Frame, nodes: list[ast.expr]) -> Seq:
     for node in nodes:
         if isinstance(node, ast.Starred):
             spread = indexing.as_seq(interp, evaluate(interp, frame, node.value))
-            if spread is None:
-                rest = UNKNOWN
-            elif len(items) + len(spread.items) > MAX_ITEMS:
+            if spread is None or len(items) + len(spread.items) > MAX_ITEMS:
                 rest = UNKNOWN
             else:
                 items += spread.items
@@ -217,10 +215,8 @@ def _joined(interp: Interpreter, frame: Frame, node: ast.JoinedStr) -> Value:
     text = ""
     for part in node.values:
         value = evaluate(interp, frame, part.value if isinstance(part, ast.FormattedValue) else part)
-        if (
-            not isinstance(value, Const)
-            or isinstance(part, ast.FormattedValue)
-            and part.format_spec is not None
+        if not isinstance(value, Const) or (
+            isinstance(part, ast.FormattedValue) and part.format_spec is not None
         ):
             return UNKNOWN
         text += str(value.value)

@@ -66,7 +66,7 @@ def unpack(interp: Interpreter, frame: Frame, target: ast.Tuple | ast.List, valu
             value = UNKNOWN
         else:
             calls.note_unpacked(interp, value, target)
-    if isinstance(value, Sym) or isinstance(value, Unknown):
+    if isinstance(value, (Sym, Unknown)):
         base = value.text if isinstance(value, Sym) else None
         for index, elt in enumerate(target.elts):
             expressions.assign(interp, frame, elt, _part(interp, base, elt, index))
@@ -122,7 +122,7 @@ def item(interp: Interpreter, owner: Value, index: Value, node: ast.Subscript) -
             interp.emit(TensorKeyed, node, text=f"[{index.value!r}]")
         return tensors.indexed(interp, owner, index, node)
     if isinstance(owner, Pair):
-        if isinstance(index, Seq) or isinstance(index, Const) and index.value not in (0, 1, -1, -2):
+        if isinstance(index, Seq) or (isinstance(index, Const) and index.value not in (0, 1, -1, -2)):
             interp.emit(PairUsed, node, pair=owner, how="it is indexed like a tensor")
             return UNKNOWN
         if isinstance(index, Const):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 
 from .events import ParallelCall
-from .providers import Provider
+from .provider_table import Provider
 from .states import State
 from .values import Const, Obj, Tensor
 
@@ -41,7 +41,7 @@ def is_built_by(event: ParallelCall, *kinds: str) -> bool:
 def judge(event: ParallelCall) -> Verdict:
     """Compare what a row-parallel layer believes with what it is given."""
     told, given = believes_split(event), event.given
-    if told is None or not isinstance(given, Tensor) or given.role == "mixed cat" and not told:
+    if told is None or not isinstance(given, Tensor) or (given.role == "mixed cat" and not told):
         return Verdict.UNKNOWN
     if given.role == "mixed cat":
         return Verdict.WRONG

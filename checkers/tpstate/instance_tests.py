@@ -6,19 +6,7 @@ import ast
 
 from . import indexing
 from .interpreter import Interpreter
-from .values import (
-    UNKNOWN,
-    Cls,
-    Const,
-    Heap,
-    Known,
-    Kwargs,
-    Obj,
-    Pair,
-    Seq,
-    Tensor,
-    Value,
-)
+from .values import UNKNOWN, Cls, Const, Heap, Known, Kwargs, Obj, Pair, Seq, Tensor, Value
 
 
 def is_instance(interp: Interpreter, args: tuple[Value, ...], kwargs: Kwargs, node: ast.expr) -> Value:
@@ -54,15 +42,25 @@ def _one_instance(interp: Interpreter, value: Value, cls: Value) -> bool | None:
             return isinstance(value.value, _PLAIN[last])
         return False if isinstance(cls, Cls) and value.value is None else None
     if isinstance(value, Seq):
-        return last in ("tuple", "Sequence", "Iterable") if last in ("tuple", "list", "dict", "str", "int", "Sequence", "Tensor") else None  # fmt: skip
+        return (
+            last in ("tuple", "Sequence", "Iterable")
+            if last in ("tuple", "list", "dict", "str", "int", "Sequence", "Tensor")
+            else None
+        )
     if isinstance(value, Heap):
-        return last == value.kind or last in ("Sequence", "Iterable", "Mapping") if last in ("tuple", "list", "dict", "str", "int", "Sequence", "Tensor", "Mapping") else None  # fmt: skip
+        return (
+            last == value.kind or last in ("Sequence", "Iterable", "Mapping")
+            if last in ("tuple", "list", "dict", "str", "int", "Sequence", "Tensor", "Mapping")
+            else None
+        )
     if isinstance(value, Obj) and isinstance(cls, Cls):
         if value.cls == cls:
             return True
         if value.cls.facts is not None:
             order = interp.project.mro(value.cls.facts)
-            if any(entry is cls.facts or cls.facts is None and entry.dotted == cls.dotted for entry in order):
+            if any(
+                entry is cls.facts or (cls.facts is None and entry.dotted == cls.dotted) for entry in order
+            ):
                 return True
             names = {entry.dotted.rsplit(".", 1)[-1] for entry in order}
             return None if cls.facts is None and (last in names or value.opaque) else False

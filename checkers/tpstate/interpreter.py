@@ -219,7 +219,7 @@ class Interpreter:
 
     def settle(self, value: Value) -> Value:
         """Follow a Choice as far as the conditions in force decide it."""
-        while isinstance(value, Choice):
+        while type(value) is Choice:
             side = self.known_side(value.key)
             if side is None:
                 return value
@@ -240,10 +240,14 @@ class Interpreter:
         settled = [self.settle(value) if type(value) is Choice else value for value in values]
         for value in settled:
             if type(value) is Choice:
-                with self.picking(value.key, True):
+                before = self.choice
+                try:
+                    self.choice = {**before, value.key: True}
                     then = self.lift(action, *settled)
-                with self.picking(value.key, False):
+                    self.choice = {**before, value.key: False}
                     other = self.lift(action, *settled)
+                finally:
+                    self.choice = before
                 return choose(value.key, then, other)
         return action(*settled)
 

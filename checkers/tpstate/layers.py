@@ -5,26 +5,13 @@ from __future__ import annotations
 import ast
 
 from ..project.project import External
-from . import calls, indexing, providers, torch_layers
+from . import calls, indexing, provider_table, providers, torch_layers
 from .events import Built, ParallelCall, ParameterMade
 from .interpreter import Interpreter
-from .providers import Provider
+from .provider_table import Provider
 from .states import State
 from .symbols import Poly
-from .values import (
-    NONE,
-    UNKNOWN,
-    Const,
-    Heap,
-    Kwargs,
-    Obj,
-    Pair,
-    Seq,
-    Table,
-    Tensor,
-    Value,
-    poly_of,
-)
+from .values import NONE, UNKNOWN, Const, Heap, Kwargs, Obj, Pair, Seq, Table, Tensor, Value, poly_of
 
 
 def build_external(
@@ -82,7 +69,15 @@ def build_parallel(
     bound.update({name: value for name, value in kwargs.items() if name not in ("**", "*")})
     obj.args = bound
     obj.attrs["__provider__"] = Const(row)
-    interp.emit(Built, node, obj=obj, positional=len(args), keywords=dict(kwargs), open_keywords="**" in kwargs, contract=row)  # fmt: skip
+    interp.emit(
+        Built,
+        node,
+        obj=obj,
+        positional=len(args),
+        keywords=dict(kwargs),
+        open_keywords="**" in kwargs,
+        contract=row,
+    )
 
 
 def flag(interp: Interpreter, obj: Obj, name: str, default: bool | None) -> bool | None:
@@ -98,7 +93,7 @@ def size(obj: Obj, row: Provider, which: int) -> Poly | None:
     if row.fused or len(row.positional) < 2 or "head" in row.positional[1]:
         return None if which else poly_of(obj.args.get(row.positional[0], UNKNOWN))
     value = obj.args.get(row.positional[which], UNKNOWN)
-    if isinstance(value, Heap) and row.kind == providers.COLUMN and isinstance(value.content, Seq):
+    if isinstance(value, Heap) and row.kind == provider_table.COLUMN and isinstance(value.content, Seq):
         return None
     return poly_of(value)
 
@@ -113,7 +108,7 @@ def call_parallel(
 ) -> Value:
     """Call a parallel layer on one input (no alternatives left) by its contract."""
     given = calls.as_tensor(interp, given, node, f"it is passed to `{label(obj)}`")
-    if row.kind == providers.EMBEDDING:
+    if row.kind == provider_table.EMBEDDING:
         reduced = flag(interp, obj, "reduce_scatter_embeddings", False)
         why = interp.step(node, f"`{label(obj)}` is an embedding: it returns every channel")
         return Tensor(State.FULL if reduced is False else State.UNKNOWN, width=size(obj, row, 1), why=why)
@@ -129,20 +124,20 @@ def _output(
 ) -> Tensor:
     name, width = label(obj), size(obj, row, 1)
     before = given.why if isinstance(given, Tensor) else None
-    replicated = row.kind == providers.REPLICATED or flag(interp, obj, "disable_tp", False) is not False
+    replicated = row.kind == provider_table.REPLICATED or flag(interp, obj, "disable_tp", False) is not False
     group = obj.args.get("parallel_group")
     if "tp_group" in obj.args or "tp_size" in obj.args or group is not None:
         own_group = not (isinstance(obj.args.get("tp_group"), Const))
-        if row.family == providers.INFERENCE and own_group:
+        if row.family == provider_table.INFERENCE and own_group:
             return Tensor(State.UNKNOWN, width=width)
     if replicated:
-        if row.kind == providers.REPLICATED:
+        if row.kind == provider_table.REPLICATED:
             why = interp.step(node, f"`{name}` is replicated: every rank holds its whole output")
             return Tensor(State.FULL, width=width, why=why)
         return Tensor(State.UNKNOWN, width=width)
-    if row.kind == providers.COLUMN:
+    if row.kind == provider_table.COLUMN:
         gathers = flag(interp, obj, "gather_output", False if row.gather is None else row.gather)
-        if "runtime_gather_output" in kwargs or gathers is None or row.returns == providers.UNDECIDED:
+        if "runtime_gather_output" in kwargs or gathers is None or row.returns == provider_table.UNDECIDED:
             return Tensor(State.UNKNOWN, width=width)
         if gathers:
             why = interp.step(node, f"`{name}` gathers its output (gather_output=True), so it is full")
@@ -172,9 +167,9 @@ def _packed(interp: Interpreter, obj: Obj, row: Provider, output: Tensor, node: 
             return UNKNOWN
         if not returns:
             return output
-    if row.returns == providers.TENSOR:
+    if row.returns == provider_table.TENSOR:
         return output
-    if row.returns == providers.UNDECIDED:
+    if row.returns == provider_table.UNDECIDED:
         return UNKNOWN
     skip, bias = flag(interp, obj, "skip_bias_add", False), flag(interp, obj, "bias", True)
     no_bias = skip is False or bias is False

@@ -73,7 +73,7 @@ def call_known(
 def special_function(
     interp: Interpreter, func: Func, args: tuple[Value, ...], kwargs: Kwargs, node: ast.expr
 ) -> Value | None:
-    """Functions of the tree that are known by name and role, so that a vendored Megatron reads like the installed one."""
+    """Functions of the tree known by name and role, so that a vendored Megatron reads like the installed one."""
     name = getattr(func.node, "name", "")
     if name in _BY_ROLE or "parallel_cross_entropy" in name or name in _TP_GETTERS:
         return _named(interp, f"{func.module.name}.{name}", name, args, kwargs, node)

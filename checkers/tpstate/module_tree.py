@@ -15,7 +15,7 @@ from .analysis import Analysis
 from .choices import Choice
 from .events import Site
 from .inputs import layer_row
-from .providers import COLUMN, PLAIN, ROW
+from .provider_table import COLUMN, PLAIN, ROW
 from .values import Const, Heap, Obj, Seq, Table, Unknown, Value
 
 _LINEAR = ("torch.nn.Linear", "torch.nn.Bilinear", "torch.nn.MultiheadAttention")

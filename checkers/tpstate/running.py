@@ -9,7 +9,7 @@ from .choices import Choice, choose
 from .events import Rejected
 from .frames import Frame
 from .interpreter import MAX_DEPTH, MAX_SAME_FUNCTION, Interpreter
-from .providers import PLATFORM_OPS
+from .provider_table import PLATFORM_OPS
 from .values import (
     NONE,
     UNKNOWN,
@@ -38,7 +38,9 @@ def run_function(
     special = library_calls.special_function(interp, func, args, kwargs, node)
     if special is not None:
         return special
-    if isinstance(func.node, ast.FunctionDef) and (interp.is_opaque(func.module) or _is_generator(interp, func)):
+    if isinstance(func.node, ast.FunctionDef) and (
+        interp.is_opaque(func.module) or _is_generator(interp, func)
+    ):
         return UNKNOWN
     if func.owner is None and func.closure is None:
         return _run_plain(interp, func, args, kwargs, node)

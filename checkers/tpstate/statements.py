@@ -148,7 +148,7 @@ def _loop(interp: Interpreter, frame: Frame, node: ast.For | ast.AsyncFor, sourc
         if flow is Flow.BREAK:
             return Flow.NEXT
         if flow in (Flow.RETURN, Flow.RAISE):
-            return flow if found is not None and found.rest is None or flow is Flow.RETURN else Flow.NEXT
+            return flow if (found is not None and found.rest is None) or flow is Flow.RETURN else Flow.NEXT
     return run_block(interp, frame, node.orelse)
 
 

@@ -25,6 +25,16 @@ Monomial = tuple[Atom, ...]
 
 _MAX_TERMS = 12
 
+Number = int | Fraction
+"""A factor: a whole number wherever it can be, since fractions are slow."""
+
+
+def quotient(top: Number, bottom: Number) -> Number:
+    """The exact quotient."""
+    exact = Fraction(top) / bottom
+    return int(exact) if exact.denominator == 1 else exact
+
+
 _MAX_ATOMS = 48
 
 _MAX_NAME = 300
@@ -45,16 +55,16 @@ def _order(atom: Atom) -> str:
 class Poly:
     """A sum of products with rational factors, in a canonical order; equal values of equal atoms compare equal."""
 
-    terms: tuple[tuple[Monomial, Fraction], ...]
+    terms: tuple[tuple[Monomial, Number], ...]
 
     @staticmethod
-    def of(terms: dict[Monomial, Fraction]) -> Poly:
+    def of(terms: dict[Monomial, Number]) -> Poly:
         kept = [(key, value) for key, value in terms.items() if value]
         return Poly(tuple(sorted(kept, key=lambda term: [_order(atom) for atom in term[0]])))
 
     @staticmethod
-    def number(value: int | Fraction) -> Poly:
-        return Poly.of({(): Fraction(value)})
+    def number(value: Number) -> Poly:
+        return Poly.of({(): value})
 
     @staticmethod
     def atom(name: Atom) -> Poly:
@@ -63,13 +73,13 @@ class Poly:
             name = (
                 f"{name[:_MAX_NAME]}…{md5(name.encode(errors='replace'), usedforsecurity=False).hexdigest()}"
             )
-        return Poly((((name,), Fraction(1)),))
+        return Poly((((name,), 1),))
 
     @property
-    def constant(self) -> Fraction | None:
+    def constant(self) -> Number | None:
         """The number this is, when it holds no name."""
         if not self.terms:
-            return Fraction(0)
+            return 0
         if len(self.terms) == 1 and self.terms[0][0] == ():
             return self.terms[0][1]
         return None
@@ -77,7 +87,7 @@ class Poly:
     def __add__(self, other: Poly) -> Poly:
         total = dict(self.terms)
         for key, value in other.terms:
-            total[key] = total.get(key, Fraction(0)) + value
+            total[key] = total.get(key, 0) + value
         return Poly.of(total)
 
     def __neg__(self) -> Poly:
@@ -87,11 +97,11 @@ class Poly:
         return self + (-other)
 
     def __mul__(self, other: Poly) -> Poly:
-        total: dict[Monomial, Fraction] = {}
+        total: dict[Monomial, Number] = {}
         for left, left_factor in self.terms:
             for right, right_factor in other.terms:
                 key, factor = _product(left + right)
-                total[key] = total.get(key, Fraction(0)) + left_factor * right_factor * factor
+                total[key] = total.get(key, 0) + left_factor * right_factor * factor
         return Poly.of(total)
 
     def divided(self, other: Poly) -> Poly | None:
@@ -99,14 +109,14 @@ class Poly:
         if len(other.terms) != 1:
             return Poly.number(1) if self == other else None
         (divisor, factor) = other.terms[0]
-        result: dict[Monomial, Fraction] = {}
+        result: dict[Monomial, Number] = {}
         for key, value in self.terms:
             left = list(key)
             for atom in divisor:
                 if atom not in left:
                     return None
                 left.remove(atom)
-            result[tuple(left)] = value / factor
+            result[tuple(left)] = quotient(value, factor)
         return Poly.of(result)
 
     def floor_divided(self, other: Poly) -> Poly:
@@ -134,13 +144,13 @@ class Poly:
                     found.add(atom)
         return found
 
-    def ratio(self, other: Poly) -> Fraction | None:
+    def ratio(self, other: Poly) -> Number | None:
         """self / other where that is a plain number."""
         if not self.terms or not other.terms:
             return None
-        quotient = self.terms[0][1] / other.terms[0][1]
-        scaled = Poly(tuple((key, value * quotient) for key, value in other.terms))
-        return quotient if scaled == self else None
+        factor = quotient(self.terms[0][1], other.terms[0][1])
+        scaled = Poly(tuple((key, value * factor) for key, value in other.terms))
+        return factor if scaled == self else None
 
     def substituted(self, known: Mapping[str, Poly]) -> Poly:
         """The same with some names replaced by what they equal."""
@@ -163,7 +173,9 @@ class Poly:
         """Whether it is still worth carrying."""
         if len(self.terms) > _MAX_TERMS or any(len(key) > _MAX_TERMS for key, _ in self.terms):
             return False
-        return self._count() <= _MAX_ATOMS and all(abs(value) < _MAX_FACTOR for _, value in self.terms)
+        return self._count() <= _MAX_ATOMS and all(
+            -_MAX_FACTOR < value < _MAX_FACTOR for _, value in self.terms
+        )
 
     def _count(self) -> int:
         """The atoms in it, those inside quotients too."""
@@ -187,9 +199,9 @@ class Poly:
         return " + ".join(parts).replace("+ -", "- ")
 
 
-def _product(atoms: Monomial) -> tuple[Monomial, Fraction]:
+def _product(atoms: Monomial) -> tuple[Monomial, Number]:
     """Canonical order, with `(a // b) * b` read as `a` (sizes are built to divide)."""
-    factor = Fraction(1)
+    factor: Number = 1
     left = sorted(atoms, key=_order)
     changed = True
     while changed:
@@ -205,7 +217,7 @@ def _product(atoms: Monomial) -> tuple[Monomial, Fraction]:
                     rest.remove(part)
                 top, top_factor = atom.top.terms[0]
                 left = sorted([*rest, *top], key=_order)
-                factor *= top_factor / bottom_factor
+                factor *= quotient(top_factor, bottom_factor)
                 changed = True
                 break
     return tuple(left), factor

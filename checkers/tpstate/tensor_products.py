@@ -61,7 +61,13 @@ def concatenated(
         return Tensor(State.FULL, width=width, why=interp.step(node, text, known.why), role="cat")
     if states == {State.SHARDED} and len(tensors) == len(parts):
         text = "shards joined on the last dimension"
-        return Tensor(State.SHARDED, width=width, last=all(p.last for p in tensors), why=interp.step(node, text, *whys), role="cat of shards")  # fmt: skip
+        return Tensor(
+            State.SHARDED,
+            width=width,
+            last=all(p.last for p in tensors),
+            why=interp.step(node, text, *whys),
+            role="cat of shards",
+        )
     if State.FULL in states and State.SHARDED in states:
         sharded = next(part for part in tensors if part.state is State.SHARDED)
         full = next(part for part in tensors if part.state is State.FULL)
@@ -146,7 +152,14 @@ def _two_tensors(interp: Interpreter, left: Tensor, right: Tensor, node: ast.exp
     sharded, full = (left, right) if left.state is State.SHARDED else (right, left)
     if sharded.last and full.role in ("row", "linear", "cat", "gathered") and not _narrow(full):
         proven = additive and full.width is not None and full.width == sharded.width
-        interp.emit(ShardedEscape, node, tensor=sharded, other=full, consumer="an addition with a full tensor" if additive else "a product with a full tensor", proven=proven)  # fmt: skip
+        interp.emit(
+            ShardedEscape,
+            node,
+            tensor=sharded,
+            other=full,
+            consumer="an addition with a full tensor" if additive else "a product with a full tensor",
+            proven=proven,
+        )
     return Tensor(State.UNKNOWN, why=sharded.why)
 
 

@@ -92,10 +92,8 @@ def _touches_last(index: Value, node: ast.Subscript) -> bool:
         return False
     has_ellipsis = any(isinstance(part, ast.Constant) and part.value is Ellipsis for part in where.elts)
     return (
-        has_ellipsis
-        and not (isinstance(final, ast.Constant) and final.value in (None, Ellipsis))
-        or len(where.elts) >= 3
-    )
+        has_ellipsis and not (isinstance(final, ast.Constant) and final.value in (None, Ellipsis))
+    ) or len(where.elts) >= 3
 
 
 def moved(tensor: Tensor) -> Tensor:
@@ -183,7 +181,7 @@ def _on_first(
         return first
     if name in ("softmax", "log_softmax", "roll", "flip", "cumsum"):
         return used_whole(first)
-    if name in KEEP or name.endswith("_") and name.rstrip("_") in KEEP:
+    if name in KEEP or (name.endswith("_") and name.rstrip("_") in KEEP):
         return first
     if name in RESHAPE:
         return _reshaped(interp, name, first, rest, kwargs, node)
@@ -215,7 +213,7 @@ def _reshaped(
         content = rest[0].content if isinstance(rest[0], Heap) else rest[0]
         sizes = content.items if isinstance(content, Seq) and content.rest is None else ()
         nodes = tuple(nodes[0].elts) if nodes and isinstance(nodes[0], ast.Tuple | ast.List) else ()
-    if name in ("view", "reshape") and sizes and len(sizes) == len(nodes):
+    if tensor.state is State.SHARDED and name in ("view", "reshape") and sizes and len(sizes) == len(nodes):
         interp.emit(Reshaped, node, tensor=tensor, sizes=sizes, nodes=nodes, equal=dict(interp.equal))
     last = poly_of(sizes[-1]) if sizes and name in ("view", "reshape") else None
     if tensor.state is State.SHARDED:
@@ -251,7 +249,12 @@ def _divided(
     part = used_whole(tensor).but(dims=None)
     if not on_last:
         return Seq((), moved(part) if tensor.state is State.SHARDED else part)
-    if name in ("chunk", "tensor_split", "split_tensor_along_last_dim") and isinstance(given, Const) and isinstance(given.value, int) and 0 < given.value <= 64:  # fmt: skip
+    if (
+        name in ("chunk", "tensor_split", "split_tensor_along_last_dim")
+        and isinstance(given, Const)
+        and isinstance(given.value, int)
+        and 0 < given.value <= 64
+    ):
         count = given.value
         if tensor.state is State.SHARDED and tensor.last:
             interp.emit(ThirdsTaken, node, tensor=tensor, count=count)

@@ -9,24 +9,33 @@ from .events import ShardedEscape
 from .interpreter import Interpreter
 from .states import State
 from .symbols import Poly
-from .values import (
-    PER_RANK,
-    UNKNOWN,
-    Kwargs,
-    Obj,
-    Seq,
-    Sym,
-    Tensor,
-    Value,
-    poly_of,
-)
+from .values import PER_RANK, UNKNOWN, Kwargs, Obj, Seq, Sym, Tensor, Value, poly_of
 
 _KEEPS = frozenset(
     {
-        "GELU", "ReLU", "SiLU", "LeakyReLU", "ELU", "Tanh", "Sigmoid", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d",
-        "Identity", "Softplus", "Mish", "Hardswish", "PReLU", "ReLU6", "Softmax", "DropPath", "AlphaDropout", "LogSoftmax",
+        "GELU",
+        "ReLU",
+        "SiLU",
+        "LeakyReLU",
+        "ELU",
+        "Tanh",
+        "Sigmoid",
+        "Dropout",
+        "Dropout1d",
+        "Dropout2d",
+        "Dropout3d",
+        "Identity",
+        "Softplus",
+        "Mish",
+        "Hardswish",
+        "PReLU",
+        "ReLU6",
+        "Softmax",
+        "DropPath",
+        "AlphaDropout",
+        "LogSoftmax",
     }
-)  # fmt: skip
+)
 
 _NORMS = frozenset(
     {"LayerNorm", "RMSNorm", "BatchNorm1d", "GroupNorm", "FusedLayerNorm", "MixedFusedLayerNorm"}
@@ -58,7 +67,14 @@ def call_external(
     known = last in _KEEPS or last in _NORMS or last in _LINEAR or last in _CONV
     if not known or not dotted.startswith("torch."):
         keeps = last in _KEEPS or last in _NORMS
-        return interp.lift(lambda value: _keep(interp, obj, value, node) if keeps else calls.unknown_call(interp, UNKNOWN, (value,), node), first)  # fmt: skip
+        return interp.lift(
+            lambda value: (
+                _keep(interp, obj, value, node)
+                if keeps
+                else calls.unknown_call(interp, UNKNOWN, (value,), node)
+            ),
+            first,
+        )
     return interp.lift(lambda value: _call_torch(interp, obj, last, value, node), first)
 
 
@@ -110,7 +126,7 @@ def _linear(interp: Interpreter, obj: Obj, value: Value, node: ast.expr) -> Valu
         if value.last:
             meets_full(interp, obj, value, poly_of(takes), per_rank(takes), node)
         return Tensor(State.UNKNOWN, width=width)
-    if per_rank(gives) or per_rank(takes) or isinstance(value, Tensor) and value.state is State.PARTIAL:
+    if per_rank(gives) or per_rank(takes) or (isinstance(value, Tensor) and value.state is State.PARTIAL):
         return Tensor(State.UNKNOWN, width=width)
     why = interp.step(node, f"`{layers.label(obj)}` is nn.Linear: its output is full")
     return Tensor(State.FULL, width=width, why=why, role="linear")
@@ -142,7 +158,7 @@ def _run_children(
     interp: Interpreter, obj: Obj, content: Value, args: tuple[Value, ...], node: ast.expr
 ) -> Value:
     last = obj.cls.dotted.rsplit(".", 1)[-1]
-    if not isinstance(content, Seq) or not args or last not in ("Sequential",) and obj.cls.facts is None:
+    if not isinstance(content, Seq) or not args or (last not in ("Sequential",) and obj.cls.facts is None):
         return UNKNOWN
     value = args[0]
     for child in content.sample():

@@ -1,37 +1,24 @@
 """The example scripts run as their READMEs say, and plain weights start the distributed training."""
 
 import csv
-import os
-import socket
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from onescience_check.runtime.era5_generator import generate
+from tests import worlds
 
 EXAMPLES = Path(__file__).parents[2] / "reference_models" / "examples" / "earth"
 DISTRIBUTED = EXAMPLES / "pangu_weather_distributed_4stage"
 
 
 def run(folder, *words):
-    return subprocess.run(
-        [sys.executable, *map(str, words)],
-        cwd=folder,
-        env=os.environ | {"OMP_NUM_THREADS": "1"},
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
-    )
+    return worlds.finish(worlds.open_process([sys.executable, *map(str, words)], cwd=folder), limit=240)
 
 
 def run_distributed(folder, *flags):
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    launch = ["-m", "torch.distributed.run", "--nproc-per-node", "1", "--master-port", port]
+    launch = ["-m", "torch.distributed.run", "--nproc-per-node", "1", "--master-port", worlds.free_port()]
     return run(folder, *launch, DISTRIBUTED / "train.py", "--device", "cpu", *flags)
 
 
@@ -53,10 +40,10 @@ def test_the_plain_training_starts_the_distributed_one(folder):
         "--save",
         "plain.pt",
     )
-    assert plain.returncode == 0, plain.stderr
+    assert plain.code == 0, plain.output
     assert (folder / "plain.pt").is_file()
     again = run(folder, EXAMPLES / "pangu_weather" / "train.py", "--save", "plain.pt")
-    assert again.returncode == 1 and "plain.pt exists and is left alone" in again.stderr
+    assert again.code == 1 and "plain.pt exists and is left alone" in again.output
 
     flags = [
         "--global-batch-size",
@@ -69,7 +56,7 @@ def test_the_plain_training_starts_the_distributed_one(folder):
         "plain.pt",
     ]
     distributed = run_distributed(folder, *flags)
-    assert distributed.returncode == 0, distributed.stderr
+    assert distributed.code == 0, distributed.output
     with open(folder / "log" / "loss.csv", encoding="utf-8") as file:
         losses = [float(row["lm loss"]) for row in csv.DictReader(file)]
     assert len(losses) == 4 and losses[-1] < losses[0]
@@ -79,9 +66,9 @@ def test_mistakes_in_the_configuration_stop_the_run_with_their_name(folder):
     text = (DISTRIBUTED / "conf" / "config.yaml").read_text(encoding="utf-8")
     (folder / "heads.yaml").write_text(text.replace("[2, 4, 4, 2]", "[3, 4, 4, 3]"), encoding="utf-8")
     result = run_distributed(folder, "--config", "heads.yaml", "--train-iters", 1)
-    assert result.returncode != 0
-    assert "heads.yaml: dim (32) must be a multiple of num_heads (3)" in result.stderr
+    assert result.code != 0
+    assert "heads.yaml: dim (32) must be a multiple of num_heads (3)" in result.output
     (folder / "grid.yaml").write_text(text.replace("[48, 96]", "[48, 100]"), encoding="utf-8")
     result = run_distributed(folder, "--config", "grid.yaml", "--train-iters", 1)
-    assert result.returncode != 0
-    assert "img_size is [48, 100], but the fields in data/era5 have [48, 96]" in result.stderr
+    assert result.code != 0
+    assert "img_size is [48, 100], but the fields in data/era5 have [48, 96]" in result.output

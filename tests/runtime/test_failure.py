@@ -15,17 +15,9 @@ SCRIPT = Path(__file__).with_name("toy_train.py")
 ENDLESS = ["--pipeline-model-parallel-size", "3", "--train-iters", "1000000", "--global-batch-size", "2"]
 
 
-def wait_until_training(root: Path, alive) -> None:
-    """Wait for the first row of loss.csv."""
-    deadline = time.monotonic() + 60
-    while not (root / "loss.csv").exists():
-        assert alive() and time.monotonic() < deadline
-        time.sleep(0.05)
-
-
 def test_launcher_names_the_rank_that_was_killed(tmp_path):
     process = worlds.start(SCRIPT, 3, *ENDLESS, "--log-dir", tmp_path)
-    wait_until_training(tmp_path, lambda: process.poll() is None)
+    worlds.wait_for((tmp_path / "loss.csv").exists, process)
     os.kill(worlds.ranks(process)[1], signal.SIGKILL)
     ended = worlds.finish(process, limit=60)
     assert ended.code == 1
@@ -42,33 +34,22 @@ def test_launcher_names_the_rank_that_was_killed(tmp_path):
     ],
 )
 def test_ranks_notice_a_dead_or_hanging_rank_without_a_launcher(tmp_path, victim, sent, named):
-    port = str(29600 + os.getpid() % 1000 + victim)
-    environment = {**worlds.environment(), "WORLD_SIZE": "3", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
+    world = {"WORLD_SIZE": "3", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(worlds.free_port())}
     command = [sys.executable, str(SCRIPT), *ENDLESS, "--log-dir", str(tmp_path)]
+    streams = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
     ranks = [
-        subprocess.Popen(
-            command,
-            env={**environment, "RANK": str(rank), "LOCAL_RANK": str(rank)},
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        worlds.open_process(command, {**world, "RANK": str(rank), "LOCAL_RANK": str(rank)}, **streams)
         for rank in range(3)
     ]
-    try:
-        wait_until_training(tmp_path, lambda: all(rank.poll() is None for rank in ranks))
-        ranks[victim].send_signal(sent)
-        struck = time.monotonic()
-        survivors = [rank for number, rank in enumerate(ranks) if number != victim]
-        outputs = [rank.communicate(timeout=60)[1] for rank in survivors]
-        assert time.monotonic() - struck < 60
-        assert all(rank.returncode == 1 for rank in survivors)
-        assert "".join(outputs).count(named) == 1, outputs
-        assert not any("Traceback" in output for output in outputs), outputs
-    finally:
-        for rank in ranks:
-            rank.kill()
-            rank.wait()
+    worlds.wait_for((tmp_path / "loss.csv").exists, *ranks)
+    ranks[victim].send_signal(sent)
+    struck = time.monotonic()
+    survivors = [rank for number, rank in enumerate(ranks) if number != victim]
+    outputs = [rank.communicate(timeout=60)[1] for rank in survivors]
+    assert time.monotonic() - struck < 60
+    assert all(rank.returncode == 1 for rank in survivors)
+    assert "".join(outputs).count(named) == 1, outputs
+    assert not any("Traceback" in output for output in outputs), outputs
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 import csv
 import re
-import time
 from pathlib import Path
 
 import pytest
@@ -34,15 +33,6 @@ def curve(root: Path) -> list[tuple[str, ...]]:
         return [tuple(row[name] for name in names) for row in csv.DictReader(file)]
 
 
-def wait_for(condition, process) -> None:
-    """Wait until `condition` holds while the world runs."""
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert process.poll() is None, process.communicate()[0][-3000:]
-        assert time.monotonic() < deadline, "the run did not get so far"
-        time.sleep(0.0005)
-
-
 @pytest.fixture(scope="module")
 def uninterrupted(tmp_path_factory):
     """The curve of a run that nobody disturbs."""
@@ -58,13 +48,13 @@ def test_killed_while_writing_a_checkpoint_and_again_between_two(uninterrupted, 
     flags = [*LAYOUT, *TRAIN, *folders(tmp_path)]
     process = worlds.start(SCRIPT, 2, *flags)
     draft = tmp_path / "save" / ".iter_0000006.incomplete"
-    wait_for(draft.exists, process)
+    worlds.wait_for(draft.exists, process, pause=0.0005)  # it is there for milliseconds
     worlds.kill(process)
     process.communicate()
     assert re.fullmatch(r"iter_000000[36]", max(path.name for path in (tmp_path / "save").glob("iter_*")))
 
     process = worlds.start(SCRIPT, 2, *flags)
-    wait_for(lambda: len(curve(tmp_path)) >= 11, process)
+    worlds.wait_for(lambda: len(curve(tmp_path)) >= 11, process)
     worlds.kill(process)
     process.communicate()
 
@@ -77,7 +67,7 @@ def test_killed_while_writing_a_checkpoint_and_again_between_two(uninterrupted, 
 def test_killed_before_the_first_checkpoint(uninterrupted, tmp_path):
     flags = [*LAYOUT, *TRAIN, *folders(tmp_path)]
     process = worlds.start(SCRIPT, 2, *flags)
-    wait_for((tmp_path / "loss.csv").exists, process)
+    worlds.wait_for((tmp_path / "loss.csv").exists, process)
     worlds.kill(process)
     process.communicate()
     ended = worlds.run(SCRIPT, 2, *flags)

@@ -5,14 +5,17 @@ import pytest
 from onescience_check.runtime.errors import UserError
 from onescience_check.runtime.yparams import YParams
 
-KEYS = {"embed_dim": int, "drop": (int, float), "img_size": [int] * 2, "train_time": [int]}
+KNOWN = {
+    "model": {"embed_dim": int, "drop": (int, float), "img_size": [int] * 2, "train_time": [int]},
+    "dataset": {"data_dir": str},
+}
 GOOD = "model:\n  embed_dim: 32\n  drop: 0\n  img_size: [48, 96]\n  train_time: [2000]\n"
 
 
 def read(tmp_path, text):
     path = tmp_path / "config.yaml"
     path.write_text(text, encoding="utf-8")
-    return YParams(path, "model", KEYS)
+    return YParams(path, "model", KNOWN)
 
 
 def test_keys_become_attributes(tmp_path):
@@ -23,13 +26,17 @@ def test_keys_become_attributes(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("embed_dim", "embed_dims", "unknown key 'embed_dims' in section 'model'; did you mean 'embed_dim'"),
+        ("embed_dim", "embed_dims", "unknown key in section 'model': 'embed_dims'; did you mean 'embed_dim'"),
         ("  drop: 0\n", "", "key 'drop' is missing"),
         ("32", "many", "model.embed_dim must be int, not 'many'"),
         ("32", "true", "model.embed_dim must be int, not True"),
         ("[48, 96]", "[48, 96, 2]", r"model.img_size must be a list of 2 int, not \[48, 96, 2\]"),
         ("[2000]", "[]", "model.train_time must be a list of int"),
-        ("model:", "modle:", "no section 'model'"),
+        ("model:", "modle:", "unknown section 'modle'; did you mean 'model'"),
+        ("model:", "model:\n  1: 2", "unknown key in section 'model': 1; known are embed_dim, drop"),
+        ("model:", "training: {}\nmodel:", "unknown section 'training'; known are model, dataset"),
+        (GOOD, "dataset: {}", "no section 'model'"),
+        (GOOD, "- model", "no section 'model'"),
         ("model:", "model: [", "not valid YAML"),
     ],
 )
@@ -40,4 +47,4 @@ def test_mistakes_are_named(tmp_path, old, new, message):
 
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(UserError, match=r"cannot read the configuration .*nowhere\.yaml"):
-        YParams(tmp_path / "nowhere.yaml", "model", KEYS)
+        YParams(tmp_path / "nowhere.yaml", "model", KNOWN)

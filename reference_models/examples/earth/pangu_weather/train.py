@@ -33,6 +33,7 @@ DATASET_KEYS = {
     "test_time": [int],
     "lead": int,
 }
+SECTIONS = {"model": MODEL_KEYS, "dataset": DATASET_KEYS}
 
 
 def parse_args():
@@ -86,8 +87,8 @@ def train(args):
     Raises:
         UserError: the configuration or the data are not what they should be.
     """
-    cfg = YParams(args.config, "model", MODEL_KEYS)
-    cfg_data = YParams(args.config, "dataset", DATASET_KEYS)
+    cfg = YParams(args.config, "model", SECTIONS)
+    cfg_data = YParams(args.config, "dataset", SECTIONS)
     save = Path(args.save)
     if save.exists():
         raise UserError(f"{save} exists and is left alone: choose another name for --save")

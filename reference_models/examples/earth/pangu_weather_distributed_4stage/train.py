@@ -41,6 +41,7 @@ DATASET_KEYS = {
     "test_time": [int],
     "lead": int,
 }
+SECTIONS = {"model": MODEL_KEYS, "dataset": DATASET_KEYS}
 
 
 def script_flags(parser):
@@ -70,8 +71,8 @@ def build_model(cfg, cfg_data, config):
 def model_provider(pre_process=False, post_process=True):
     """Build the stage and say what crosses the boundaries: x on the coarse grid, and the skip connection."""
     args = get_args()
-    cfg = YParams(args.config, "model", MODEL_KEYS)
-    cfg_data = YParams(args.config, "dataset", DATASET_KEYS)
+    cfg = YParams(args.config, "model", SECTIONS)
+    cfg_data = YParams(args.config, "dataset", SECTIONS)
     config = core_transformer_config_from_args(args)
     try:
         model = build_model(cfg, cfg_data, config)
@@ -93,7 +94,7 @@ def model_provider(pre_process=False, post_process=True):
 def train_valid_test_dataset_provider(train_val_test_num_samples):
     """Training, validation and test data of the years in the YAML file."""
     args = get_args()
-    cfg_data = YParams(args.config, "dataset", DATASET_KEYS)
+    cfg_data = YParams(args.config, "dataset", SECTIONS)
     train_dataset = ERA5Dataset(cfg_data.data_dir, cfg_data.train_time, cfg_data.lead)
     val_dataset = ERA5Dataset(cfg_data.data_dir, cfg_data.val_time, cfg_data.lead)
     test_dataset = ERA5Dataset(cfg_data.data_dir, cfg_data.test_time, cfg_data.lead)

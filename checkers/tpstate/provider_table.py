@@ -1,0 +1,168 @@
+"""The table of parallel layers: who makes them, and what each returns. Read from the sources of 38 public trees."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from functools import cache
+
+from ..facts.module import ClassFacts
+
+COLUMN, ROW, REPLICATED, EMBEDDING, PLAIN = "column", "row", "replicated", "embedding", "plain"
+PAIR, TENSOR, UNDECIDED = "pair", "tensor", "undecided"
+
+MEGATRON = "megatron"
+
+INFERENCE = "inference"
+
+PLATFORM_OPS = frozenset({"CustomOp", "MultiPlatformOp", "PluggableLayer", "TensorSchema"})
+"""vLLM's and SGLang's bases that pick a kernel, or check shapes, when the job runs; they compute `forward_native`."""
+
+
+@dataclass(frozen=True)
+class Provider:
+    """One contract.
+
+    `returns`: pair, tensor or undecided. `gather` / `parallel`: default of `gather_output` / `input_is_parallel`,
+    None where the class has no such parameter (its output is always split, its input always taken as split).
+    `required`: arguments without a default. `positional`: parameters that may be given by position, in order.
+    `fused`: the layer lays out several projections itself. `family`: who checks and loads weights.
+    """
+
+    name: str
+    kind: str
+    returns: str
+    gather: bool | None = None
+    parallel: bool | None = None
+    positional: tuple[str, ...] = ("input_size", "output_size")
+    required: tuple[str, ...] = ()
+    keyword_only: bool = False
+    fused: bool = False
+    family: str = MEGATRON
+    tensor_flag: str = ""
+    source: ClassFacts | None = None
+
+    def takes(self, flag: str) -> bool:
+        """Whether the layer has the option `gather_output` or `input_is_parallel` at all."""
+        default = self.gather if flag == "gather_output" else self.parallel
+        return default is not None or flag in self.required
+
+
+_EMBED = ("num_embeddings", "embedding_dim")
+_FEATURES = ("in_features", "out_features")
+_HEADS = ("hidden_size", "head_size", "total_num_heads")
+
+_CORE_COLUMN = Provider(
+    "Megatron-Core", COLUMN, PAIR, gather=False, required=("config", "init_method"), keyword_only=True
+)
+
+_CORE_ROW = Provider(
+    "Megatron-Core",
+    ROW,
+    PAIR,
+    parallel=None,
+    required=("config", "init_method", "bias", "input_is_parallel", "skip_bias_add"),
+    keyword_only=True,
+)
+
+_OLD_COLUMN = Provider("Megatron-LM 2", COLUMN, PAIR, gather=True)
+
+_OLD_ROW = Provider("Megatron-LM 2", ROW, PAIR, parallel=False)
+
+_TENSOR_COLUMN = Provider("fairscale", COLUMN, TENSOR, gather=True, positional=_FEATURES)
+
+_TENSOR_ROW = Provider("fairscale", ROW, TENSOR, parallel=False, positional=_FEATURES)
+
+_VLLM = ("input_size", "output_size", "bias")
+
+_VLLM_COLUMN = Provider(
+    "vLLM", COLUMN, PAIR, gather=False, positional=_VLLM, family=INFERENCE, tensor_flag="return_bias"
+)
+
+_VLLM_ROW = Provider(
+    "vLLM", ROW, PAIR, parallel=True, positional=_VLLM, family=INFERENCE, tensor_flag="return_bias"
+)
+
+_TE = Provider("Transformer Engine in Megatron", COLUMN, PAIR, gather=False)
+
+_CORE = r"(^|\.)megatron\.core(\.|$).*"
+
+_TABLE: tuple[tuple[str, Provider], ...] = (
+    (r"(^|\.)vllm(_omni|_ascend)?\..*\.(Column|MergedColumn)ParallelLinear$", _VLLM_COLUMN),
+    (
+        r"(^|\.)vllm(_omni|_ascend)?\..*\.QKVParallelLinear$",
+        replace(_VLLM_COLUMN, fused=True, positional=_HEADS),
+    ),
+    (r"(^|\.)vllm(_omni|_ascend)?\..*\.RowParallelLinear$", _VLLM_ROW),
+    (r"(^|\.)vllm(_omni|_ascend)?\..*\.ReplicatedLinear$", replace(_VLLM_COLUMN, kind=REPLICATED)),
+    (
+        r"(^|\.)vllm(_omni|_ascend)?\..*\.VocabParallelEmbedding$",
+        Provider("vLLM", EMBEDDING, TENSOR, family=INFERENCE, positional=_EMBED),
+    ),
+    (
+        r"(^|\.)sglang\..*\.(Column|MergedColumn)ParallelLinear$",
+        replace(_VLLM_COLUMN, name="SGLang", tensor_flag=""),
+    ),
+    (
+        r"(^|\.)sglang\..*\.QKVParallelLinear$",
+        replace(_VLLM_COLUMN, name="SGLang", tensor_flag="", fused=True, positional=_HEADS),
+    ),
+    (r"(^|\.)sglang\..*\.RowParallelLinear$", replace(_VLLM_ROW, name="SGLang", tensor_flag="")),
+    (
+        r"(^|\.)sglang\..*\.ReplicatedLinear$",
+        replace(_VLLM_COLUMN, name="SGLang", tensor_flag="", kind=REPLICATED),
+    ),
+    (
+        r"(^|\.)sglang\..*\.VocabParallelEmbedding$",
+        Provider("SGLang", EMBEDDING, TENSOR, family=INFERENCE, positional=_EMBED),
+    ),
+    (_CORE + r"\.VocabParallelEmbedding$", Provider("Megatron-Core", EMBEDDING, TENSOR, positional=_EMBED)),
+    (_CORE + r"\.TE(LayerNorm)?ColumnParallelLinear$", _TE),
+    (_CORE + r"\.TERowParallelLinear$", replace(_TE, kind=ROW, gather=None, parallel=True)),
+    (
+        _CORE
+        + r"\.InferenceLayerNormColumnParallelLinear$|"
+        + _CORE
+        + r"\.(Inference|Kitchen)ColumnParallelLinear$",
+        _TE,
+    ),
+    (_CORE + r"\.(Inference|Kitchen)RowParallelLinear$", replace(_TE, kind=ROW, gather=None, parallel=True)),
+    (_CORE + r"\.ColumnParallelLinear$", _CORE_COLUMN),
+    (_CORE + r"\.RowParallelLinear$", _CORE_ROW),
+    (r"(^|\.)mindspeed\..*\.LinearNoTP$", Provider("MindSpeed", PLAIN, TENSOR)),
+    (
+        r"(^|\.)(megatron|metaseq\.modules\.megatron|megatron\.legacy)\.mpu(\.\w+)*\.ColumnParallelLinear$",
+        _OLD_COLUMN,
+    ),
+    (
+        r"(^|\.)(megatron|metaseq\.modules\.megatron|megatron\.legacy)\.mpu(\.\w+)*\.RowParallelLinear$",
+        _OLD_ROW,
+    ),
+    (r"(^|\.)fairscale\.nn\.model_parallel(\.\w+)*\.ColumnParallelLinear$", _TENSOR_COLUMN),
+    (r"(^|\.)fairscale\.nn\.model_parallel(\.\w+)*\.RowParallelLinear$", _TENSOR_ROW),
+    (
+        r"(^|\.)fairscale\.nn\.model_parallel(\.\w+)*\.(VocabParallel|Parallel)Embedding$",
+        Provider("fairscale", EMBEDDING, TENSOR, positional=_EMBED),
+    ),
+    (
+        r"(^|\.)(sat\.mpu|flagai\.mpu)(\.\w+)*\.ColumnParallelLinear$",
+        replace(_TENSOR_COLUMN, name="SwissArmyTransformer"),
+    ),
+    (
+        r"(^|\.)(sat\.mpu|flagai\.mpu)(\.\w+)*\.RowParallelLinear$",
+        replace(_TENSOR_ROW, name="SwissArmyTransformer"),
+    ),
+    (
+        r"(^|\.)nanotron\..*\.TensorParallelColumnLinear$",
+        replace(_TENSOR_COLUMN, name="nanotron", gather=None, positional=_FEATURES),
+    ),
+    (
+        r"(^|\.)nanotron\..*\.TensorParallelRowLinear$",
+        replace(_TENSOR_ROW, name="nanotron", parallel=None, positional=_FEATURES),
+    ),
+)
+
+
+@cache
+def compiled() -> tuple[tuple[re.Pattern[str], Provider], ...]:
+    return tuple((re.compile(pattern), row) for pattern, row in _TABLE)
