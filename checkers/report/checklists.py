@@ -65,7 +65,7 @@ STAGES = (
     Check("The stages together hold the original's layers, so that its weights load", "Important principles; 1.4",
           "depth-differs-from-original layer-split-drops-remainder", stages.original_depths),
     Check("Weights can be saved: sharded_state_dict or state_dict_for_save_checkpoint", "beyond the guide",
-          "stage-checkpoint-methods-missing", stages.stages),
+          "stage-checkpoint-methods-missing", stages.saved),
 )  # fmt: skip
 
 TENSOR = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..project.stage_classes import hidden_base
+from ..project.stage_classes import hidden_base, megatron_base
 from ..project.stages import Stage
 from .looks import Scene, Unseen, count, original
 from .model import Mark
@@ -97,6 +97,19 @@ def original_depths(scene: Scene) -> str:
     if table.total is None or table.original_total is None:
         raise Unseen("the number of blocks is known at run time only")
     return f"{table.total} blocks; {said}"
+
+
+def saved(scene: Scene) -> str:
+    """Stages that have one of the methods by which weights are saved."""
+    said, project = stages(scene), scene.subject.project
+    for stage in _all(scene):
+        own = [
+            project.method(stage.cls, name)
+            for name in ("sharded_state_dict", "state_dict_for_save_checkpoint")
+        ]
+        if not any(own) and not megatron_base(project, stage.cls):
+            raise Unseen(f"{stage.cls.name} has neither method, and may never be saved")
+    return said
 
 
 def recomputed(scene: Scene) -> str:
