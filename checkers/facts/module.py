@@ -78,12 +78,16 @@ class ModuleFacts:
     bindings: dict[str, list[Binding]] = field(default_factory=dict)
     stars: list[str] = field(default_factory=list)
     classes: dict[str, ClassFacts] = field(default_factory=dict)
-    edges: list[ImportEdge] = field(default_factory=list)
     lines: list[str] = field(default_factory=list)
 
     @property
     def is_package(self) -> bool:
         return self.path.name == "__init__.py"
+
+    @cached_property
+    def edges(self) -> list[ImportEdge]:
+        """Every import of the file, in functions too."""
+        return list(_edges(self.tree))
 
     def text_of(self, node: ast.stmt) -> str:
         """The source of a statement: its lines, whole."""
@@ -112,7 +116,6 @@ def read_module(name: str, source: SourceFile) -> ModuleFacts:
     """Collect the facts of one parsed file."""
     facts = ModuleFacts(name, source.path, source.display, source.text, source.tree, lines=source.lines)
     _bind_block(facts, source.tree.body, conditional=False)
-    facts.edges.extend(_edges(source.tree))
     return facts
 
 

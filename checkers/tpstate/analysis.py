@@ -44,9 +44,7 @@ def worth_running(project: Project) -> tuple[list[ClassFacts], set[int]]:
     modules = [
         cls for cls in project.classes() if not vendored.search(cls.module.name) and _is_module(project, cls)
     ]
-    texts = {
-        id(cls): "\n".join(cls.module.lines[cls.node.lineno - 1 : cls.node.end_lineno]) for cls in modules
-    }
+    texts = {id(cls): cls.text for cls in modules}
     words = {key: set(re.findall(r"[A-Za-z_]\w*", text)) for key, text in texts.items()}
     made = _through_makers(project, modules, words)
     chosen = _closure(modules, words, made | {key for key, text in texts.items() if _WORDS.search(text)})
@@ -110,7 +108,7 @@ def _makers(module: ModuleFacts) -> set[str]:
             elif isinstance(value, ClassFacts):
                 continue
             else:
-                text = "\n".join(module.lines[value.lineno - 1 : value.end_lineno])
+                text = module.text_of(value)
             if _LAYERS.search(text) and not _WORDS.search(name):
                 found.add(name)
     return found

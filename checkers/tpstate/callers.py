@@ -71,7 +71,7 @@ def signature_is_known(project: Project, cls: ClassFacts, method: str) -> bool:
     for entry in order:
         if isinstance(entry, ClassFacts) and ("__call__" in entry.methods or "__new__" in entry.methods):
             return False
-    text = "\n".join(cls.module.lines[cls.node.lineno - 1 : cls.node.end_lineno])
+    text = cls.text
     if (
         f"self.{method} =" in text
         or f"{cls.name}.{method} =" in cls.module.text

@@ -77,7 +77,7 @@ def _read_own(project: Project, cls: ClassFacts) -> Provider | None:
     """A class named like a parallel layer that no row knows: read from its own source."""
     if any(provider_for(project, entry) is not None for entry in project.mro(cls)[1:]):
         return None
-    text = "\n".join(cls.module.lines[cls.node.lineno - 1 : cls.node.end_lineno])
+    text = cls.text
     returned = _returns(cls)
     if returned is None or not _COLLECTIVE.search(text):
         return None

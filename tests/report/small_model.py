@@ -153,7 +153,10 @@ class TinyMlp(nn.Module):
         return self.fc2(self.act(self.fc1(x)))
 """
 
-DISTRIBUTED_MLP = """from onescience.distributed.megatron.core.tensor_parallel import ColumnParallelLinear, RowParallelLinear
+DISTRIBUTED_MLP = """from onescience.distributed.megatron.core.tensor_parallel import (
+    ColumnParallelLinear,
+    RowParallelLinear,
+)
 from torch import nn
 
 
