@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from ..project.project import FunctionRef
-
 from ..tpstate.events import ParallelCall
 from ..tpstate.inputs import Verdict, judge
 from ..tpstate.provider_table import ROW
