@@ -153,21 +153,18 @@ class TinyMlp(nn.Module):
         return self.fc2(self.act(self.fc1(x)))
 """
 
-DISTRIBUTED_MLP = """from onescience.distributed.megatron.core.tensor_parallel import (
-    ColumnParallelLinear,
-    RowParallelLinear,
-)
+DISTRIBUTED_MLP = """from onescience.distributed.megatron.core import tensor_parallel
 from torch import nn
 
 
 class TinyDistributedMlp(nn.Module):
     def __init__(self, dim, *, config):
         super().__init__()
-        self.fc1 = ColumnParallelLinear(
+        self.fc1 = tensor_parallel.ColumnParallelLinear(
             dim, 4 * dim, config=config, init_method=config.init_method, bias=True, gather_output=False,
         )
         self.act = nn.GELU()
-        self.fc2 = RowParallelLinear(
+        self.fc2 = tensor_parallel.RowParallelLinear(
             4 * dim, dim, config=config, init_method=config.init_method, bias=True, input_is_parallel=True,
             skip_bias_add=False,
         )
