@@ -89,8 +89,8 @@ class ModuleFacts:
         """Every import of the file, in functions too."""
         return list(_edges(self.tree))
 
-    def text_of(self, node: ast.stmt) -> str:
-        """The source of a statement: its lines, whole."""
+    def text_of(self, node: ast.stmt | ast.expr) -> str:
+        """The source of a node: its lines, whole."""
         return "\n".join(self.lines[node.lineno - 1 : node.end_lineno])
 
     def binding(self, name: str) -> Binding | None:

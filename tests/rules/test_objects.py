@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from onescience_check.checkers.engine import run
 from onescience_check.checkers.settings import Settings
 
