@@ -47,7 +47,6 @@ class FileSet:
     _names: tuple[bytes, ...] = ()
     _loaded: dict[Path, SourceFile | None] = field(default_factory=dict)
     _folders: Folders = field(default_factory=Folders)
-    _order: dict[Path, list[Path]] = field(default_factory=dict)
 
     @classmethod
     def gather(
@@ -126,19 +125,6 @@ class FileSet:
     def exists(self, path: Path) -> bool:
         """Whether a file or folder is there, from listings of folders that are read once."""
         return self._folders.has(str(path))
-
-    def roots_for(self, path: Path) -> list[Path]:
-        """Import roots in the order in which a file's absolute imports try them.
-
-        The roots around the file come first, the nearest before the others, so that a script's `import model` finds
-        the module beside it and not that of another example.
-        """
-        folder = path.parent
-        if folder not in self._order:
-            above = {folder, *folder.parents}
-            around = [root for root in reversed(self.roots) if root in above]
-            self._order[folder] = around + [root for root in self.roots if root not in above]
-        return self._order[folder]
 
     def _walk(self, top: Path, settings: Settings, report: bool = True) -> Iterable[str]:
         base = settings.base if top.is_relative_to(settings.base) else top

@@ -13,6 +13,7 @@ from ..facts.module import Binding, ClassFacts, Import, ModuleFacts, read_module
 from ..files.discovery import FileSet
 from ..settings import Settings
 from .guide import has_guide_code
+from .places import Places
 
 
 @dataclass(frozen=True)
@@ -64,13 +65,12 @@ class Project:
     def __init__(self, files: FileSet, settings: Settings) -> None:
         self.files = files
         self.settings = settings
+        self._places = Places(files)
         self._modules: dict[Path, ModuleFacts | None] = {}
         self._found: dict[tuple[str, Path], ModuleFacts | NamespaceRef | None] = {}
         self._resolved: dict[tuple[int, str], Ref | None] = {}
         self._mro: dict[int, tuple[ClassFacts | External, ...]] = {}
-        self._roots: dict[Path, Path] = {}
         self._framework: dict[ModuleFacts, bool] = {}
-        self._around: dict[Path, list[Path]] = {}
         self._known: dict[Callable[[Project], Any], Any] = {}
         self.modules: list[ModuleFacts] = []
         for source in files.files:
@@ -96,28 +96,12 @@ class Project:
         """The facts of a file, read on first use; None when it is absent or cannot be read."""
         if path not in self._modules:
             source = self.files.load(path)
-            self._modules[path] = None if source is None else read_module(self._module_name(path), source)
+            self._modules[path] = None if source is None else read_module(self._places.name_of(path), source)
         return self._modules[path]
 
-    def _module_name(self, path: Path) -> str:
-        mapped = self.files.renamed(path)
-        root = mapped[1] if mapped is not None else self.root_of(path)
-        parts = list(path.relative_to(root).with_suffix("").parts)
-        if parts and parts[-1] == "__init__":
-            parts.pop()
-        if mapped is not None:
-            parts = [*mapped[0].split("."), *parts]
-        return ".".join(parts) or path.parent.name
-
     def root_of(self, path: Path) -> Path:
-        """The folder from which absolute imports of this file's package start: the deepest root above its package."""
-        folder = path.parent
-        if folder not in self._roots:
-            inside = {folder, *folder.parents}
-            above = [root for root in self.files.roots if root in inside]
-            sources = [root for root in above if root.name in ("src", "lib", "python")]
-            self._roots[folder] = (sources[-1:] or above or [folder])[0]
-        return self._roots[folder]
+        """The folder from which absolute imports of this file's package start."""
+        return self._places.root_of(path)
 
     def classes(self) -> Iterator[ClassFacts]:
         """Every class of the relevant files, in file order."""
@@ -137,33 +121,10 @@ class Project:
         """The module an absolute name means for `near`: its own root first, then the others, nearest first."""
         key = (dotted, near.path.parent)
         if key not in self._found:
-            self._found[key] = self._search(dotted, near)
+            found = self._places.find(dotted, near.path)
+            bare = NamespaceRef(dotted) if found is not None else None
+            self._found[key] = self.module_at(found) if found is not None and found.suffix else bare
         return self._found[key]
-
-    def _search(self, dotted: str, near: ModuleFacts) -> ModuleFacts | NamespaceRef | None:
-        parts = dotted.split(".")
-        if not all(part.isidentifier() for part in parts):
-            return None
-        own = self.root_of(near.path)
-        folder = near.path.parent
-        if folder not in self._around:
-            self._around[folder] = list(dict.fromkeys([own, *self.files.roots_for(near.path), folder]))
-        namespace: NamespaceRef | None = None
-        for candidate in self.files.installed_at(dotted):
-            return self.module_at(candidate)
-        for root in self._around[folder]:
-            listed = self.files.names_in(root)
-            if parts[0] not in listed and f"{parts[0]}.py" not in listed:
-                continue
-            base = root.joinpath(*parts)
-            # A single name is never a lone file or bare folder of another part of the tree: `torch`, `utils`.
-            around = len(parts) > 1 or near.path.is_relative_to(root)
-            for candidate in (base.with_name(f"{base.name}.py"), base / "__init__.py"):
-                if self.files.exists(candidate) and (around or candidate.name == "__init__.py"):
-                    return self.module_at(candidate)
-            if namespace is None and around and self.files.exists(base):
-                namespace = NamespaceRef(dotted)
-        return namespace
 
     # -- names ------------------------------------------------------------------------------------------------
 

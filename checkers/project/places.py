@@ -1,0 +1,67 @@
+"""Where modules lie: import roots, the dotted name of a file, and the file that a dotted name means."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ..files.discovery import FileSet
+
+
+class Places:
+    """Names and files of one run. Folders are listed once; nothing is imported."""
+
+    def __init__(self, files: FileSet) -> None:
+        self.files = files
+        self._roots: dict[Path, Path] = {}
+        self._holding: dict[str, list[Path]] = {}
+
+    def name_of(self, path: Path) -> str:
+        """The dotted name of a file under its import root."""
+        mapped = self.files.renamed(path)
+        root = mapped[1] if mapped is not None else self.root_of(path)
+        parts = list(path.relative_to(root).with_suffix("").parts)
+        if parts and parts[-1] == "__init__":
+            parts.pop()
+        if mapped is not None:
+            parts = [*mapped[0].split("."), *parts]
+        return ".".join(parts) or path.parent.name
+
+    def root_of(self, path: Path) -> Path:
+        """The folder from which absolute imports of this file's package start: the deepest root above its package."""
+        folder = path.parent
+        if folder not in self._roots:
+            inside = {folder, *folder.parents}
+            above = [root for root in self.files.roots if root in inside]
+            sources = [root for root in above if root.name in ("src", "lib", "python")]
+            self._roots[folder] = (sources[-1:] or above or [folder])[0]
+        return self._roots[folder]
+
+    def find(self, dotted: str, near: Path) -> Path | None:
+        """The file that an absolute name means for the file `near`, or the bare folder of a namespace package."""
+        parts = dotted.split(".")
+        if not all(part.isidentifier() for part in parts):
+            return None
+        for installed in self.files.installed_at(dotted):
+            return installed
+        namespace: Path | None = None
+        for root in self._roots_with(parts[0], near):
+            base = root.joinpath(*parts)
+            # A single name is never a lone file or bare folder of another part of the tree: `torch`, `utils`.
+            around = len(parts) > 1 or near.is_relative_to(root)
+            for candidate in (base.with_name(f"{base.name}.py"), base / "__init__.py"):
+                if self.files.exists(candidate) and (around or candidate.name == "__init__.py"):
+                    return candidate
+            if namespace is None and around and self.files.exists(base):
+                namespace = base
+        return namespace
+
+    def _roots_with(self, name: str, near: Path) -> list[Path]:
+        """The roots that hold a module or folder of that name: the file's own, those around it, then the others."""
+        if name not in self._holding:
+            self._holding[name] = [
+                root for root in self.files.roots if {name, f"{name}.py"} & self.files.names_in(root)
+            ]
+        holding = self._holding[name]
+        own = self.root_of(near)
+        around = [root for root in reversed(holding) if near.is_relative_to(root)]
+        return list(dict.fromkeys([*([own] if own in holding else []), *around, *holding, near.parent]))
