@@ -1,6 +1,6 @@
 """Earth-specific window attention of Pangu-Weather.
 
-# S windows of one type, T window types, N tokens in a window, C channel
+# B batch, L = P * Y * X tokens of the grid (pressure level, latitude, longitude), C channel
 """
 
 import torch
@@ -22,7 +22,7 @@ class EarthAttention3D(nn.Module):
         attn_drop: dropout rate of the attention weights.
         proj_drop: dropout rate of the output.
 
-    Input and output: (S, N * T, C), see windows.py.
+    Input and output: (B, L, C).
     """
 
     def __init__(
@@ -30,6 +30,7 @@ class EarthAttention3D(nn.Module):
     ):
         super().__init__()
         check_heads(dim, num_heads)
+        self.grid = grid
         self.attn_drop = attn_drop
 
         self.q_proj = nn.Linear(dim, dim)
@@ -47,5 +48,5 @@ class EarthAttention3D(nn.Module):
         q, k, v = self.q_proj(x), self.k_proj(x), self.v_proj(x)
         bias = earth_position_bias(self.earth_position_bias_table, self.blocked)
         dropout = self.attn_drop if self.training else 0.0
-        x = window_attention(q, k, v, bias, dropout)
+        x = window_attention(q, k, v, bias, self.grid, dropout)
         return self.proj_drop(self.proj(x))

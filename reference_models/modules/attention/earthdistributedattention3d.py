@@ -1,6 +1,6 @@
 """Earth-specific window attention of Pangu-Weather, split by heads over tensor-parallel ranks.
 
-# S windows of one type, T window types, N tokens in a window, C channel
+# B batch, L = P * Y * X tokens of the grid (pressure level, latitude, longitude), C channel
 """
 
 from contextlib import nullcontext
@@ -35,7 +35,7 @@ class EarthDistributedAttention3D(nn.Module):
         proj_drop: dropout rate of the output.
         config: Megatron's TransformerConfig.
 
-    Input and output: (S, N * T, C), see windows.py, the same on all tensor-parallel ranks.
+    Input and output: (B, L, C), the same on all tensor-parallel ranks.
     """
 
     def __init__(
@@ -56,6 +56,7 @@ class EarthDistributedAttention3D(nn.Module):
                 f"num_heads ({num_heads}) must be a multiple of the tensor-parallel size ({tp_size})"
             )
         self.num_heads_per_rank = num_heads // tp_size
+        self.grid = grid
         self.attn_drop = attn_drop
 
         self.q_proj = ColumnParallelLinear(
@@ -116,6 +117,6 @@ class EarthDistributedAttention3D(nn.Module):
         # Each rank drops weights of its own heads; the output, the same on all ranks, is dropped alike below.
         dropout = self.attn_drop if self.training else 0.0
         with get_cuda_rng_tracker().fork() if dropout else nullcontext():
-            x = window_attention(q, k, v, bias, dropout)
+            x = window_attention(q, k, v, bias, self.grid, dropout)
         x, _ = self.proj(x)
         return self.proj_drop(x)

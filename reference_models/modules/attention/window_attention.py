@@ -1,11 +1,16 @@
-"""Window attention with the earth-specific position bias, in one fused call. GPU tuning belongs here.
+"""Window attention with the earth-specific position bias. All GPU tuning of the models is behind this file.
 
-# S = B * nX windows of one type, T window types, H heads, D channels of a head
+# B batch, L = P * Y * X tokens of the grid (pressure level, latitude, longitude), H heads, D channels of a head
+# S = B * nX windows of one type, T window types
 # N = wP * wY * wX tokens in a window (wP, wY, wX: its cells along pressure, latitude, longitude)
 """
 
+from functools import cache
+
 import torch
 from torch.nn import functional as F
+
+from .windows import WindowGrid, attend_in_windows
 
 
 def check_heads(dim: int, num_heads: int) -> None:
@@ -46,18 +51,43 @@ def earth_position_bias(table: torch.Tensor, blocked: torch.Tensor | None) -> to
     return bias.view(1, types * heads, tokens, tokens)
 
 
-def window_attention(q, k, v, bias: torch.Tensor, dropout: float) -> torch.Tensor:
-    """softmax(q k^T / sqrt(D) + bias) v in every window; fused kernels never store the N x N scores.
+def window_attention(q, k, v, bias: torch.Tensor, grid: WindowGrid, dropout: float) -> torch.Tensor:
+    """softmax(q k^T / sqrt(D) + bias) v in every (shifted) window of ``grid``; no N x N scores are stored.
 
-    q, k, v: (S, N * T, H * D), in the token order of windows.py; bias: (1, T * H, N, N). Returns the same
-    shape as q. H may be the heads of this tensor-parallel rank.
+    q, k, v: (B, L, H * D) on the unpadded grid; bias: (1, T * H, N, N), which blocks all pairs of a cell and
+    padding. Returns the same shape as q. H may be the heads of this tensor-parallel rank.
 
-    N is slower than T, so (T, H) is one axis of an unbroken view and nothing is copied before or after the
-    kernel.
+    On a GPU, in bf16 or fp16 and without dropout, kernels of our own read the tokens where they lie. Else the
+    windows are cut out and handed to torch's attention.
+    """
+    bias = bias.to(q.dtype)
+    if q.is_cuda and dropout == 0.0 and (kernels := _kernels()) and kernels.supports(q, bias, grid):
+        geometry = [*grid.resolution, *grid.window, *grid.shift]
+        return kernels.fused(q.contiguous(), k.contiguous(), v.contiguous(), bias.contiguous(), geometry)[0]
+    # q, k, v go side by side along the batch: one cut for all three.
+    return attend_in_windows(
+        lambda windows: _cut_attention(*windows.chunk(3), bias, dropout), torch.cat([q, k, v]), grid
+    )
+
+
+@cache
+def _kernels():
+    """The module of Triton kernels; None where torch came without Triton."""
+    try:
+        from . import window_kernels
+    except ImportError:
+        return None
+    return window_kernels
+
+
+def _cut_attention(q, k, v, bias: torch.Tensor, dropout: float) -> torch.Tensor:
+    """q, k, v: (S, N * T, H * D), in the token order of windows.py. Returns the same shape as q.
+
+    N is slower than T, so (T, H) is one axis of an unbroken view and nothing is copied around the call.
     """
     _, types_heads, tokens, _ = bias.shape
     shape = q.shape
     # S, T * H, N, D
     q, k, v = (x.view(shape[0], tokens, types_heads, -1).transpose(1, 2) for x in (q, k, v))
-    out = F.scaled_dot_product_attention(q, k, v, attn_mask=bias.to(q.dtype), dropout_p=dropout)
+    out = F.scaled_dot_product_attention(q, k, v, attn_mask=bias, dropout_p=dropout)
     return out.transpose(1, 2).reshape(shape)
