@@ -1,0 +1,78 @@
+"""Try tile sizes, warps and pipeline stages of the attention kernels; prints milliseconds, fastest first.
+
+    python -m benchmarks.gpu.tune
+"""
+
+import itertools
+import subprocess
+import sys
+
+import torch
+
+from onescience_check.reference_models.modules.attention import window_kernels as kernels
+from onescience_check.reference_models.modules.attention.windows import WindowGrid
+
+from . import measure, speed
+
+CHOICES = [
+    (*shape, stages)
+    for shape, stages in itertools.product([(16, 2), (32, 4), (64, 4), (64, 8), (128, 8)], (1, 2, 3))
+]
+
+
+def tensors(sizes: dict):
+    """Random q, k, v, bias, upstream gradient and the grid of a block."""
+    grid = WindowGrid(sizes["input_resolution"], sizes["window_size"], sizes.get("shift_size", (0, 0, 0)))
+    tokens, heads = grid.resolution[0] * grid.resolution[1] * grid.resolution[2], sizes["num_heads"]
+    made = [torch.randn(1, tokens, sizes["dim"], device="cuda").bfloat16() for _ in range(4)]
+    pairs = (1, grid.window_types * heads, grid.window_tokens, grid.window_tokens)
+    return *made[:3], torch.randn(pairs, device="cuda").bfloat16(), made[3], grid
+
+
+def time_choice(choice, sizes: dict) -> dict[str, float]:
+    """Milliseconds of each kernel with this choice."""
+    for name in kernels.LAUNCH:
+        kernels.LAUNCH[name] = choice
+    q, k, v, bias, upstream, grid = tensors(sizes)
+    geometry = [*grid.resolution, *grid.window, *grid.shift]
+    out, lse = kernels.fused(q, k, v, bias, geometry)
+    delta = torch.empty_like(lse)
+    grads = [torch.empty_like(tensor) for tensor in (q, k, v, bias)]
+    calls = {
+        "forward": (kernels.forward_kernel, (q, k, v, bias, out, lse)),
+        "query": (
+            kernels.query_gradient_kernel,
+            (q, k, v, bias, out, upstream, lse, delta, grads[0], grads[3]),
+        ),
+        "key": (kernels.key_gradient_kernel, (q, k, v, bias, upstream, lse, delta, grads[1], grads[2])),
+    }
+    return {
+        name: measure.milliseconds(lambda: kernels._launch(kernel, name, arguments, q, bias, grid))
+        for name, (kernel, arguments) in calls.items()
+    }
+
+
+def main() -> None:
+    # Compilers run side by side; the kernels stay in Triton's cache for the timing, which is done one by one.
+    command = [sys.executable, "-m", "benchmarks.gpu.tune"]
+    for process in [subprocess.Popen([*command, *map(str, choice)]) for choice in CHOICES]:
+        process.wait()
+    for label, sizes in speed.BLOCKS.items():
+        if "shifted" in label:
+            continue
+        times = {}
+        for choice in CHOICES:
+            try:
+                times[choice] = time_choice(choice, sizes)
+            except Exception as error:  # a choice may need more shared memory than there is
+                print(choice, type(error).__name__, flush=True)
+        for name in kernels.LAUNCH:
+            ranking = sorted(times, key=lambda choice: times[choice][name])
+            print(label, name, [(choice, round(times[choice][name], 3)) for choice in ranking[:7]], flush=True)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        time_choice(tuple(map(int, sys.argv[1:])), speed.FINE)
+    else:
+        main()
