@@ -11,7 +11,7 @@ from pathlib import Path
 import torch
 
 from onescience_check.reference_models.models.pangu import pangu_loss
-from onescience_check.reference_models.modules import OneTransformer
+from onescience_check.reference_models.modules.transformer.onetransformer import OneTransformer
 from onescience_check.reference_models.modules.attention import window_attention
 from onescience_check.reference_models.modules.attention.windows import WindowGrid
 from onescience_check.runtime import process_groups
