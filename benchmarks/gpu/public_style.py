@@ -65,6 +65,30 @@ class PublicBlock(nn.Module):
         return self.proj(out)
 
 
+class PublicEmbedding(nn.Module):
+    """Patch embedding as a strided convolution, with the weights of a PanguEmbedding."""
+
+    def __init__(self, embedding):
+        super().__init__()
+        self.proj, self.padded_size = embedding.proj, embedding.padded_size
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = x.unsqueeze(2) if x.ndim == 4 else x
+        return self.proj(pad_grid(x, self.padded_size, dim=2)).flatten(2).transpose(1, 2)
+
+
+class PublicRecovery(nn.Module):
+    """Patch recovery as a transposed convolution, with the weights of a PanguPatchRecovery."""
+
+    def __init__(self, recovery):
+        super().__init__()
+        self.proj, self.img_size, self.surface = recovery.proj, recovery.img_size, recovery.surface
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = crop_grid(self.proj(x.permute(0, 4, 1, 2, 3)), self.img_size, dim=2)
+        return x.squeeze(2) if self.surface else x
+
+
 def _bias_index(window) -> torch.Tensor:
     """(N * N,) places in the bias table of all (query, key) pairs."""
     w_p, w_y, w_x = window
@@ -77,6 +101,10 @@ def _bias_index(window) -> torch.Tensor:
 def public_pangu(**sizes) -> Pangu:
     """The whole model: the layers around the blocks are Conv3d, ConvTranspose3d and Linear, as in public code."""
     model = Pangu(**sizes, drop_path=0.0)
+    model.patchembed2d = PublicEmbedding(model.patchembed2d.embedding)
+    model.patchembed3d = PublicEmbedding(model.patchembed3d.embedding)
+    model.patchrecovery2d = PublicRecovery(model.patchrecovery2d.recovery)
+    model.patchrecovery3d = PublicRecovery(model.patchrecovery3d.recovery)
     for layer in (model.layer1, model.layer2, model.layer3, model.layer4):
         blocks = layer.fuser.blocks
         for place, block in enumerate(blocks):

@@ -16,38 +16,39 @@ from . import measure, speed
 
 CHOICES = [
     (*shape, stages)
-    for shape, stages in itertools.product([(16, 2), (32, 4), (64, 4), (64, 8), (128, 8)], (1, 2, 3))
+    for shape, stages in itertools.product([(16, 1), (16, 2), (32, 2), (32, 4), (64, 4)], (2, 3, 4))
 ]
 
 
 def tensors(sizes: dict):
-    """Random q, k, v, bias, upstream gradient and the grid of a block."""
+    """Random qkv, bias, upstream gradient and the grid of a block."""
     grid = WindowGrid(sizes["input_resolution"], sizes["window_size"], sizes.get("shift_size", (0, 0, 0)))
     tokens, heads = grid.resolution[0] * grid.resolution[1] * grid.resolution[2], sizes["num_heads"]
-    made = [torch.randn(1, tokens, sizes["dim"], device="cuda").bfloat16() for _ in range(4)]
+    qkv, upstream = (
+        torch.randn(1, tokens, channels, device="cuda").bfloat16()
+        for channels in (3 * sizes["dim"], sizes["dim"])
+    )
     pairs = (1, grid.window_types * heads, grid.window_tokens, grid.window_tokens)
-    return *made[:3], torch.randn(pairs, device="cuda").bfloat16(), made[3], grid
+    return qkv, torch.randn(pairs, device="cuda").bfloat16(), upstream, grid
 
 
 def time_choice(choice, sizes: dict) -> dict[str, float]:
     """Milliseconds of each kernel with this choice."""
     for name in kernels.LAUNCH:
         kernels.LAUNCH[name] = choice
-    q, k, v, bias, upstream, grid = tensors(sizes)
-    geometry = [*grid.resolution, *grid.window, *grid.shift]
-    out, lse = kernels.fused(q, k, v, bias, geometry)
-    delta = torch.empty_like(lse)
-    grads = [torch.empty_like(tensor) for tensor in (q, k, v, bias)]
+    qkv, bias, upstream, grid = tensors(sizes)
+    out, lse = kernels.fused(qkv, bias, [*grid.resolution, *grid.window, *grid.shift])
+    delta, grad_qkv, grad_bias = (torch.empty_like(tensor) for tensor in (lse, qkv, bias))
     calls = {
-        "forward": (kernels.forward_kernel, (q, k, v, bias, out, lse)),
+        "forward": (kernels.forward_kernel, (qkv, bias, out, lse)),
         "query": (
             kernels.query_gradient_kernel,
-            (q, k, v, bias, out, upstream, lse, delta, grads[0], grads[3]),
+            (qkv, bias, out, upstream, lse, delta, grad_qkv, grad_bias),
         ),
-        "key": (kernels.key_gradient_kernel, (q, k, v, bias, upstream, lse, delta, grads[1], grads[2])),
+        "key": (kernels.key_gradient_kernel, (qkv, bias, upstream, lse, delta, grad_qkv)),
     }
     return {
-        name: measure.milliseconds(lambda: kernels._launch(kernel, name, arguments, q, bias, grid))
+        name: measure.milliseconds(lambda: kernels._launch(kernel, name, arguments, bias, grid))
         for name, (kernel, arguments) in calls.items()
     }
 

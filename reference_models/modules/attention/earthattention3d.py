@@ -6,7 +6,13 @@
 import torch
 from torch import nn
 
-from .window_attention import bias_table_shape, check_heads, earth_position_bias, window_attention
+from .window_attention import (
+    bias_table_shape,
+    check_heads,
+    earth_position_bias,
+    project_together,
+    window_attention,
+)
 from .windows import WindowGrid
 
 
@@ -45,8 +51,8 @@ class EarthAttention3D(nn.Module):
         self.proj_drop = nn.Dropout(proj_drop)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        q, k, v = self.q_proj(x), self.k_proj(x), self.v_proj(x)
+        qkv = project_together(x, (self.q_proj, self.k_proj, self.v_proj))
         bias = earth_position_bias(self.earth_position_bias_table, self.blocked)
         dropout = self.attn_drop if self.training else 0.0
-        x = window_attention(q, k, v, bias, self.grid, dropout)
+        x = window_attention(qkv, bias, self.grid, dropout)
         return self.proj_drop(self.proj(x))

@@ -6,7 +6,7 @@
 A program owns one head, one window type and a tile of tokens, and walks along the circle of latitude over the
 S windows of that type. They share their position bias, so it stays in registers, and its gradient is summed
 there too: no (S, ..., N, N) tensor is ever written. N = 144 is no power of two, as Triton's blocks must be;
-the other side of the scores is therefore held in two blocks, 128 + 16.
+the other side of the scores is therefore held in blocks of 128 + 16 or, where registers are short, 64 + 64 + 16.
 
 Backward recomputes the scores twice, once by query tile (dq and the bias) and once by key tile (dk, dv),
 so that every sum stays inside one program: no atomics, the same result in every run.
@@ -40,9 +40,9 @@ def _cells(row, token, window, n_x, cells, x, shift_x, WX):
 
 
 @triton.jit
-def _load(base, cell, inside, channels, D: tl.constexpr):
+def _load(base, cell, inside, stride, D: tl.constexpr):
     """(tokens, D) of one head; zeros for padding."""
-    return tl.load(base + cell[:, None] * channels + tl.arange(0, D)[None, :], inside[:, None], 0.0)
+    return tl.load(base + cell[:, None] * stride + tl.arange(0, D)[None, :], inside[:, None], 0.0)
 
 
 @triton.jit
@@ -55,7 +55,7 @@ def _load_bias(bias, query, key, N: tl.constexpr):
 
 @triton.jit
 def forward_kernel(
-    q, k, v, bias, out, lse, windows, n_x, n_y, p, y, x, pad_p, pad_y, size_p, size_y, shift_p, shift_y, shift_x, scale,
+    qkv, bias, out, lse, windows, n_x, n_y, p, y, x, pad_p, pad_y, size_p, size_y, shift_p, shift_y, shift_x, scale,
     WP: tl.constexpr, WY: tl.constexpr, WX: tl.constexpr, D: tl.constexpr, TILE: tl.constexpr, MAIN: tl.constexpr, REST: tl.constexpr,
 ):  # fmt: skip
     N: tl.constexpr = WP * WY * WX
@@ -64,41 +64,52 @@ def forward_kernel(
     channels = heads * D
     cells = p * y * x
     query = tl.program_id(1) * TILE + tl.arange(0, TILE)
-    key0 = tl.arange(0, MAIN)
-    key1 = MAIN + tl.arange(0, REST)
+    key0 = tl.arange(0, 2 * MAIN)
+    key1 = 2 * MAIN + tl.arange(0, REST)
     row, inside = _rows(query, window_type, n_y, p, y, x, pad_p, pad_y, size_p, size_y, shift_p, shift_y, WP, WY, WX)
     row0, inside0 = _rows(key0, window_type, n_y, p, y, x, pad_p, pad_y, size_p, size_y, shift_p, shift_y, WP, WY, WX)
     row1, inside1 = _rows(key1, window_type, n_y, p, y, x, pad_p, pad_y, size_p, size_y, shift_p, shift_y, WP, WY, WX)
     bias += (window_type * heads + head) * N * N
     bias0 = _load_bias(bias, query[:, None], key0[None, :], N)
     bias1 = _load_bias(bias, query[:, None], key1[None, :], N)
-    q += head * D
-    k += head * D
-    v += head * D
+    q = qkv + head * D
+    k, v = q + channels, q + 2 * channels
     out += head * D
     for window in range(windows):
         cell = _cells(row, query, window, n_x, cells, x, shift_x, WX)
         cell0 = _cells(row0, key0, window, n_x, cells, x, shift_x, WX)
         cell1 = _cells(row1, key1, window, n_x, cells, x, shift_x, WX)
-        queries = _load(q, cell, inside, channels, D)
-        score0 = tl.dot(queries, tl.trans(_load(k, cell0, inside0, channels, D))) * scale + bias0
-        score1 = tl.dot(queries, tl.trans(_load(k, cell1, inside1, channels, D))) * scale + bias1
+        queries = _load(q, cell, inside, 3 * channels, D)
+        score0 = tl.dot(queries, tl.trans(_load(k, cell0, inside0, 3 * channels, D))) * scale + bias0
+        score1 = tl.dot(queries, tl.trans(_load(k, cell1, inside1, 3 * channels, D))) * scale + bias1
         top = tl.maximum(tl.max(score0, 1), tl.max(score1, 1))
         weight0 = tl.exp2(score0 - top[:, None])
         weight1 = tl.exp2(score1 - top[:, None])
         total = tl.sum(weight0, 1) + tl.sum(weight1, 1)
-        mixed = tl.dot(weight0.to(q.dtype.element_ty), _load(v, cell0, inside0, channels, D))
-        mixed = tl.dot(weight1.to(q.dtype.element_ty), _load(v, cell1, inside1, channels, D), mixed)
-        mixed = mixed / total[:, None]
+        mixed = tl.dot(weight0.to(qkv.dtype.element_ty), _load(v, cell0, inside0, 3 * channels, D))
+        mixed = tl.dot(weight1.to(qkv.dtype.element_ty), _load(v, cell1, inside1, 3 * channels, D), mixed)
         target = out + cell[:, None] * channels + tl.arange(0, D)[None, :]
-        tl.store(target, mixed.to(q.dtype.element_ty), inside[:, None])
+        tl.store(target, (mixed / total[:, None]).to(qkv.dtype.element_ty), inside[:, None])
         place = ((window * types + window_type) * heads + head) * N + query
         tl.store(lse + place, top + tl.log2(total), query < N)
 
 
 @triton.jit
+def _query_part(
+    q, k, v, bias, queries, upstream, norm, dot, query, key, cell, inside, stride, scale, grad_queries,
+    N: tl.constexpr, D: tl.constexpr,
+):  # fmt: skip
+    """Gradient of the scores of a tile of queries with a part of the keys, and what these add to grad_queries."""
+    keys = _load(k, cell, inside, stride, D)
+    score = tl.dot(queries, tl.trans(keys)) * scale + _load_bias(bias, query[:, None], key[None, :], N)
+    grad = tl.dot(upstream, tl.trans(_load(v, cell, inside, stride, D)))
+    grad = tl.exp2(score - norm[:, None]) * (grad - dot[:, None])
+    return grad, tl.dot(grad.to(q.dtype.element_ty), keys, grad_queries)
+
+
+@triton.jit
 def query_gradient_kernel(
-    q, k, v, bias, out, grad_out, lse, delta, grad_q, grad_bias,
+    qkv, bias, out, grad_out, lse, delta, grad_qkv, grad_bias,
     windows, n_x, n_y, p, y, x, pad_p, pad_y, size_p, size_y, shift_p, shift_y, shift_x, scale,
     WP: tl.constexpr, WY: tl.constexpr, WX: tl.constexpr, D: tl.constexpr, TILE: tl.constexpr, MAIN: tl.constexpr, REST: tl.constexpr,
 ):  # fmt: skip
@@ -110,51 +121,66 @@ def query_gradient_kernel(
     cells = p * y * x
     query = tl.program_id(1) * TILE + tl.arange(0, TILE)
     key0 = tl.arange(0, MAIN)
-    key1 = MAIN + tl.arange(0, REST)
+    key1 = MAIN + tl.arange(0, MAIN)
+    key2 = 2 * MAIN + tl.arange(0, REST)
     row, inside = _rows(query, window_type, n_y, p, y, x, pad_p, pad_y, size_p, size_y, shift_p, shift_y, WP, WY, WX)
     row0, inside0 = _rows(key0, window_type, n_y, p, y, x, pad_p, pad_y, size_p, size_y, shift_p, shift_y, WP, WY, WX)
     row1, inside1 = _rows(key1, window_type, n_y, p, y, x, pad_p, pad_y, size_p, size_y, shift_p, shift_y, WP, WY, WX)
+    row2, inside2 = _rows(key2, window_type, n_y, p, y, x, pad_p, pad_y, size_p, size_y, shift_p, shift_y, WP, WY, WX)
     bias += (window_type * heads + head) * N * N
     grad_bias += (window_type * heads + head) * N * N
     sum0 = tl.zeros((TILE, MAIN), tl.float32)
-    sum1 = tl.zeros((TILE, REST), tl.float32)
-    first = head * D
+    sum1 = tl.zeros((TILE, MAIN), tl.float32)
+    sum2 = tl.zeros((TILE, REST), tl.float32)
+    first, stride = head * D, 3 * channels
+    q = qkv + first
+    k, v = q + channels, q + 2 * channels
     for window in range(windows):
         cell = _cells(row, query, window, n_x, cells, x, shift_x, WX)
-        cell0 = _cells(row0, key0, window, n_x, cells, x, shift_x, WX)
-        cell1 = _cells(row1, key1, window, n_x, cells, x, shift_x, WX)
-        queries = _load(q + first, cell, inside, channels, D)
+        queries = _load(q, cell, inside, stride, D)
         upstream = _load(grad_out + first, cell, inside, channels, D)
         result = _load(out + first, cell, inside, channels, D)
         place = ((window * types + window_type) * heads + head) * N + query
         dot = tl.sum(upstream.to(tl.float32) * result.to(tl.float32), 1)
         tl.store(delta + place, dot, query < N)
         norm = tl.load(lse + place, query < N, float("inf"))  # rows past the window get weight 0
-
-        keys = _load(k + first, cell0, inside0, channels, D)
-        score = tl.dot(queries, tl.trans(keys)) * scale + _load_bias(bias, query[:, None], key0[None, :], N)
-        grad = tl.dot(upstream, tl.trans(_load(v + first, cell0, inside0, channels, D)))
-        grad = tl.exp2(score - norm[:, None]) * (grad - dot[:, None])
+        grad_queries = tl.zeros((TILE, D), tl.float32)
+        cell0 = _cells(row0, key0, window, n_x, cells, x, shift_x, WX)
+        grad, grad_queries = _query_part(q, k, v, bias, queries, upstream, norm, dot, query, key0, cell0, inside0, stride, scale, grad_queries, N, D)  # fmt: skip
         sum0 += grad
-        grad_queries = tl.dot(grad.to(q.dtype.element_ty), keys)
-
-        keys = _load(k + first, cell1, inside1, channels, D)
-        score = tl.dot(queries, tl.trans(keys)) * scale + _load_bias(bias, query[:, None], key1[None, :], N)
-        grad = tl.dot(upstream, tl.trans(_load(v + first, cell1, inside1, channels, D)))
-        grad = tl.exp2(score - norm[:, None]) * (grad - dot[:, None])
+        cell1 = _cells(row1, key1, window, n_x, cells, x, shift_x, WX)
+        grad, grad_queries = _query_part(q, k, v, bias, queries, upstream, norm, dot, query, key1, cell1, inside1, stride, scale, grad_queries, N, D)  # fmt: skip
         sum1 += grad
-        grad_queries = tl.dot(grad.to(q.dtype.element_ty), keys, grad_queries)
-
-        target = grad_q + first + cell[:, None] * channels + tl.arange(0, D)[None, :]
-        tl.store(target, (grad_queries * (scale / 1.4426950408889634)).to(q.dtype.element_ty), inside[:, None])
+        cell2 = _cells(row2, key2, window, n_x, cells, x, shift_x, WX)
+        grad, grad_queries = _query_part(q, k, v, bias, queries, upstream, norm, dot, query, key2, cell2, inside2, stride, scale, grad_queries, N, D)  # fmt: skip
+        sum2 += grad
+        target = grad_qkv + first + cell[:, None] * stride + tl.arange(0, D)[None, :]
+        tl.store(target, (grad_queries * (scale / 1.4426950408889634)).to(qkv.dtype.element_ty), inside[:, None])
     pair = query[:, None] * N
     tl.store(grad_bias + pair + key0[None, :], sum0, (query[:, None] < N) & (key0[None, :] < N))
     tl.store(grad_bias + pair + key1[None, :], sum1, (query[:, None] < N) & (key1[None, :] < N))
+    tl.store(grad_bias + pair + key2[None, :], sum2, (query[:, None] < N) & (key2[None, :] < N))
+
+
+@triton.jit
+def _key_part(
+    q, grad_out, lse, delta, bias, keys, values, place, query, cell, inside, stride, channels, scale,
+    grad_keys, grad_values, N: tl.constexpr, D: tl.constexpr,
+):  # fmt: skip
+    """What a part of the queries adds to the gradients of a tile of keys and values."""
+    queries = _load(q, cell, inside, stride, D)
+    upstream = _load(grad_out, cell, inside, channels, D)
+    norm = tl.load(lse + place + query, query < N, float("inf"))
+    dot = tl.load(delta + place + query, query < N, 0.0)
+    weight = tl.exp2(tl.dot(keys, tl.trans(queries)) * scale + bias - norm[None, :])
+    grad_values = tl.dot(weight.to(q.dtype.element_ty), upstream, grad_values)
+    grad = weight * (tl.dot(values, tl.trans(upstream)) - dot[None, :])
+    return tl.dot(grad.to(q.dtype.element_ty), queries, grad_keys), grad_values
 
 
 @triton.jit
 def key_gradient_kernel(
-    q, k, v, bias, grad_out, lse, delta, grad_k, grad_v,
+    qkv, bias, grad_out, lse, delta, grad_qkv,
     windows, n_x, n_y, p, y, x, pad_p, pad_y, size_p, size_y, shift_p, shift_y, shift_x, scale,
     WP: tl.constexpr, WY: tl.constexpr, WX: tl.constexpr, D: tl.constexpr, TILE: tl.constexpr, MAIN: tl.constexpr, REST: tl.constexpr,
 ):  # fmt: skip
@@ -166,57 +192,51 @@ def key_gradient_kernel(
     cells = p * y * x
     key = tl.program_id(1) * TILE + tl.arange(0, TILE)
     query0 = tl.arange(0, MAIN)
-    query1 = MAIN + tl.arange(0, REST)
+    query1 = MAIN + tl.arange(0, MAIN)
+    query2 = 2 * MAIN + tl.arange(0, REST)
     row, inside = _rows(key, window_type, n_y, p, y, x, pad_p, pad_y, size_p, size_y, shift_p, shift_y, WP, WY, WX)
     row0, inside0 = _rows(query0, window_type, n_y, p, y, x, pad_p, pad_y, size_p, size_y, shift_p, shift_y, WP, WY, WX)
     row1, inside1 = _rows(query1, window_type, n_y, p, y, x, pad_p, pad_y, size_p, size_y, shift_p, shift_y, WP, WY, WX)
+    row2, inside2 = _rows(query2, window_type, n_y, p, y, x, pad_p, pad_y, size_p, size_y, shift_p, shift_y, WP, WY, WX)
     bias += (window_type * heads + head) * N * N
     bias0 = _load_bias(bias, query0[None, :], key[:, None], N)
     bias1 = _load_bias(bias, query1[None, :], key[:, None], N)
-    first = head * D
+    bias2 = _load_bias(bias, query2[None, :], key[:, None], N)
+    first, stride = head * D, 3 * channels
+    q = qkv + first
+    grad_out += first
     for window in range(windows):
         cell = _cells(row, key, window, n_x, cells, x, shift_x, WX)
-        cell0 = _cells(row0, query0, window, n_x, cells, x, shift_x, WX)
-        cell1 = _cells(row1, query1, window, n_x, cells, x, shift_x, WX)
-        keys = _load(k + first, cell, inside, channels, D)
-        values = _load(v + first, cell, inside, channels, D)
+        keys = _load(q + channels, cell, inside, stride, D)
+        values = _load(q + 2 * channels, cell, inside, stride, D)
         place = ((window * types + window_type) * heads + head) * N
-
-        queries = _load(q + first, cell0, inside0, channels, D)
-        upstream = _load(grad_out + first, cell0, inside0, channels, D)
-        norm = tl.load(lse + place + query0, query0 < N, float("inf"))
-        dot = tl.load(delta + place + query0, query0 < N, 0.0)
-        weight = tl.exp2(tl.dot(keys, tl.trans(queries)) * scale + bias0 - norm[None, :])
-        grad_values = tl.dot(weight.to(q.dtype.element_ty), upstream)
-        grad = weight * (tl.dot(values, tl.trans(upstream)) - dot[None, :])
-        grad_keys = tl.dot(grad.to(q.dtype.element_ty), queries)
-
-        queries = _load(q + first, cell1, inside1, channels, D)
-        upstream = _load(grad_out + first, cell1, inside1, channels, D)
-        norm = tl.load(lse + place + query1, query1 < N, float("inf"))
-        dot = tl.load(delta + place + query1, query1 < N, 0.0)
-        weight = tl.exp2(tl.dot(keys, tl.trans(queries)) * scale + bias1 - norm[None, :])
-        grad_values = tl.dot(weight.to(q.dtype.element_ty), upstream, grad_values)
-        grad = weight * (tl.dot(values, tl.trans(upstream)) - dot[None, :])
-        grad_keys = tl.dot(grad.to(q.dtype.element_ty), queries, grad_keys)
-
-        target = cell[:, None] * channels + first + tl.arange(0, D)[None, :]
-        tl.store(grad_k + target, (grad_keys * (scale / 1.4426950408889634)).to(q.dtype.element_ty), inside[:, None])
-        tl.store(grad_v + target, grad_values.to(q.dtype.element_ty), inside[:, None])
+        grad_keys = tl.zeros((TILE, D), tl.float32)
+        grad_values = tl.zeros((TILE, D), tl.float32)
+        cell0 = _cells(row0, query0, window, n_x, cells, x, shift_x, WX)
+        grad_keys, grad_values = _key_part(q, grad_out, lse, delta, bias0, keys, values, place, query0, cell0, inside0, stride, channels, scale, grad_keys, grad_values, N, D)  # fmt: skip
+        cell1 = _cells(row1, query1, window, n_x, cells, x, shift_x, WX)
+        grad_keys, grad_values = _key_part(q, grad_out, lse, delta, bias1, keys, values, place, query1, cell1, inside1, stride, channels, scale, grad_keys, grad_values, N, D)  # fmt: skip
+        cell2 = _cells(row2, query2, window, n_x, cells, x, shift_x, WX)
+        grad_keys, grad_values = _key_part(q, grad_out, lse, delta, bias2, keys, values, place, query2, cell2, inside2, stride, channels, scale, grad_keys, grad_values, N, D)  # fmt: skip
+        target = grad_qkv + first + channels + cell[:, None] * stride + tl.arange(0, D)[None, :]
+        tl.store(target, (grad_keys * (scale / 1.4426950408889634)).to(qkv.dtype.element_ty), inside[:, None])
+        tl.store(target + channels, grad_values.to(qkv.dtype.element_ty), inside[:, None])
 
 
-# Tile of tokens, warps and software-pipeline stages of each kernel: the fastest of those that were timed on an H200.
-LAUNCH = {"forward": (64, 4, 2), "query": (64, 8, 2), "key": (64, 8, 2)}
+# Tile of tokens, warps and software-pipeline stages of each kernel: the fastest that benchmarks/gpu/tune.py found on
+# an H200.
+LAUNCH = {"forward": (64, 4, 3), "query": (16, 2, 3), "key": (64, 4, 3)}
 
 
-def _launch(kernel, name: str, tensors, q: torch.Tensor, bias: torch.Tensor, grid: WindowGrid) -> None:
+def _launch(kernel, name: str, tensors, bias: torch.Tensor, grid: WindowGrid) -> None:
     tile, warps, stages = LAUNCH[name]
+    qkv = tensors[0]
     heads = bias.shape[1] // grid.window_types
-    dim = q.shape[2] // heads
-    main = 1 << ((grid.window_tokens - 1).bit_length() - 1)
+    dim = qkv.shape[2] // (3 * heads)
+    main = max(16, 1 << ((grid.window_tokens // 2).bit_length() - 1))
     kernel[(heads, triton.cdiv(grid.window_tokens, tile), grid.window_types)](
         *tensors,
-        q.shape[0] * grid.counts[2],
+        qkv.shape[0] * grid.counts[2],
         grid.counts[2],
         grid.counts[1],
         *grid.resolution,
@@ -228,68 +248,62 @@ def _launch(kernel, name: str, tensors, q: torch.Tensor, bias: torch.Tensor, gri
         D=dim,
         TILE=tile,
         MAIN=main,
-        REST=max(16, triton.next_power_of_2(grid.window_tokens - main)),
+        REST=max(16, triton.next_power_of_2(grid.window_tokens - 2 * main)),
         num_warps=warps,
         num_stages=stages,
     )
 
 
-def supports(q: torch.Tensor, bias: torch.Tensor, grid: WindowGrid) -> bool:
+def supports(qkv: torch.Tensor, bias: torch.Tensor, grid: WindowGrid) -> bool:
     """Whether the kernels can take this: bf16 or fp16 on a GPU, and a window and head of usual size."""
-    dim = q.shape[2] * grid.window_types // bias.shape[1]
+    dim = qkv.shape[2] * grid.window_types // (3 * bias.shape[1])
     return (
-        q.is_cuda
-        and q.dtype in (torch.bfloat16, torch.float16)
+        qkv.is_cuda
+        and qkv.dtype in (torch.bfloat16, torch.float16)
         and dim in (16, 32, 64, 128)
-        and 16 < grid.window_tokens <= 256
+        and grid.window_tokens <= 256
         and grid.padded[2] == grid.resolution[2]
     )
 
 
 @torch.library.custom_op("onescience_check::window_attention", mutates_args=())
-def fused(
-    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, bias: torch.Tensor, geometry: list[int]
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """q, k, v: (B, L, H * D); bias: (1, T * H, N, N) with -inf where blocked; geometry: the 9 numbers of a
+def fused(qkv: torch.Tensor, bias: torch.Tensor, geometry: list[int]) -> tuple[torch.Tensor, torch.Tensor]:
+    """qkv: (B, L, 3 * H * D); bias: (1, T * H, N, N) with -inf where blocked; geometry: the 9 numbers of a
     WindowGrid. Returns the mixed values (B, L, H * D) and log2 of the softmax sums (S, T * H, N) in float32.
     """
     grid = _grid(geometry)
-    out = torch.empty_like(q)
-    lse = q.new_empty((q.shape[0] * grid.counts[2], *bias.shape[1:3]), dtype=torch.float32)
-    _launch(forward_kernel, "forward", (q, k, v, bias, out, lse), q, bias, grid)
+    out, lse = _fake(qkv, bias, geometry)
+    _launch(forward_kernel, "forward", (qkv, bias, out, lse), bias, grid)
     return out, lse
 
 
 @fused.register_fake
-def _(q, k, v, bias, geometry):
-    windows = q.shape[0] * _grid(geometry).counts[2]
-    return torch.empty_like(q), q.new_empty((windows, *bias.shape[1:3]), dtype=torch.float32)
+def _fake(qkv, bias, geometry):
+    windows = qkv.shape[0] * _grid(geometry).counts[2]
+    out = qkv.new_empty((*qkv.shape[:2], qkv.shape[2] // 3))
+    return out, qkv.new_empty((windows, *bias.shape[1:3]), dtype=torch.float32)
 
 
 @torch.library.custom_op("onescience_check::window_attention_backward", mutates_args=())
 def _fused_backward(
     grad_out: torch.Tensor,
-    q: torch.Tensor,
-    k: torch.Tensor,
-    v: torch.Tensor,
+    qkv: torch.Tensor,
     bias: torch.Tensor,
     out: torch.Tensor,
     lse: torch.Tensor,
     geometry: list[int],
-) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
+) -> tuple[torch.Tensor, torch.Tensor]:
     grid = _grid(geometry)
-    delta = torch.empty_like(lse)
-    grad_q, grad_k, grad_v, grad_bias = (torch.empty_like(tensor) for tensor in (q, k, v, bias))
-    tensors = (q, k, v, bias, out, grad_out, lse, delta, grad_q, grad_bias)
-    _launch(query_gradient_kernel, "query", tensors, q, bias, grid)
-    tensors = (q, k, v, bias, grad_out, lse, delta, grad_k, grad_v)
-    _launch(key_gradient_kernel, "key", tensors, q, bias, grid)
-    return grad_q, grad_k, grad_v, grad_bias
+    delta, grad_qkv, grad_bias = torch.empty_like(lse), torch.empty_like(qkv), torch.empty_like(bias)
+    tensors = (qkv, bias, out, grad_out, lse, delta, grad_qkv, grad_bias)
+    _launch(query_gradient_kernel, "query", tensors, bias, grid)
+    _launch(key_gradient_kernel, "key", (qkv, bias, grad_out, lse, delta, grad_qkv), bias, grid)
+    return grad_qkv, grad_bias
 
 
 @_fused_backward.register_fake
-def _(grad_out, q, k, v, bias, out, lse, geometry):
-    return tuple(torch.empty_like(tensor) for tensor in (q, k, v, bias))
+def _(grad_out, qkv, bias, out, lse, geometry):
+    return torch.empty_like(qkv), torch.empty_like(bias)
 
 
 def _grid(geometry: list[int]) -> WindowGrid:
