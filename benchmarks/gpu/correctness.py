@@ -53,7 +53,13 @@ def main(folder: Path, size_name: str, device: str) -> int:
             world = process_groups.initialize_process_groups(tensor, pipeline, chunks, device=device)
             if ranks == 1:
                 _save_plain(folder, size, name, world.device)
-            row = {"tp": tensor, "pp": pipeline, "chunks": chunks or 1, "dtype": name, "backend": world.backend}
+            row = {
+                "tp": tensor,
+                "pp": pipeline,
+                "chunks": chunks or 1,
+                "dtype": name,
+                "backend": world.backend,
+            }
             row |= {"ranks": ranks, "host_staged": world.host_staged}
             row |= _check(folder, size, name, world)
             rows.append(row)
@@ -138,7 +144,9 @@ def _check(folder: Path, size: dict, name: str, world) -> dict:
 
     for _, stage in named_stages(chunks):
         stage.zero_grad()
-    optimizer = MasterWeightAdamW({n: p for _, stage in named_stages(chunks) for n, p in stage.named_parameters()})
+    optimizer = MasterWeightAdamW(
+        {n: p for _, stage in named_stages(chunks) for n, p in stage.named_parameters()}
+    )
     curve = []
     for _ in range(STEPS):
         curve.append(losses())

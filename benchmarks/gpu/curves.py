@@ -1,6 +1,6 @@
 """Loss of the plain model over 200 steps in bf16 and fp32: the same weights, data and order.
 
-    python -m benchmarks.gpu.curves FOLDER        writes FOLDER/curves.json
+python -m benchmarks.gpu.curves FOLDER        writes FOLDER/curves.json
 """
 
 import json
@@ -30,7 +30,9 @@ def main(folder: Path, steps: int = 200, device: str = "cuda") -> None:
         pairs = [tuple(torch.from_numpy(np.asarray(part))[None].to(device) for part in pair) for pair in data]
     curves = {}
     for name, dtype in {"fp32": torch.float32, "bf16": torch.bfloat16}.items():
-        parse_args({}, None, ["--lr", "5e-4", "--train-iters", str(steps), "--lr-warmup-iters", str(steps // 20)])
+        parse_args(
+            {}, None, ["--lr", "5e-4", "--train-iters", str(steps), "--lr-warmup-iters", str(steps // 20)]
+        )
         if not torch.distributed.is_initialized():
             process_groups.initialize_process_groups(device=device)
         model = models.plain(SIZE, device, dtype)
@@ -47,7 +49,11 @@ def main(folder: Path, steps: int = 200, device: str = "cuda") -> None:
         curves[name] = losses
         print(name, losses[:: max(1, steps // 10)], losses[-1], flush=True)
     off = [abs(b - f) / f for f, b in zip(curves["fp32"], curves["bf16"], strict=True)]
-    result = {"curves": curves, "largest_relative_difference": max(off), "mean_relative_difference": sum(off) / steps}
+    result = {
+        "curves": curves,
+        "largest_relative_difference": max(off),
+        "mean_relative_difference": sum(off) / steps,
+    }
     print({key: value for key, value in result.items() if key != "curves"}, flush=True)
     (folder / "curves.json").write_text(json.dumps(result))
     process_groups.destroy_process_groups()

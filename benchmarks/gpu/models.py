@@ -63,7 +63,9 @@ def transformer_blocks(model: nn.Module) -> list[nn.Module]:
 
 def compile_blocks(model: nn.Module) -> None:
     """torch.compile each transformer block in place; names of parameters stay."""
-    torch._dynamo.config.recompile_limit = 128  # blocks share their code but differ in grid and drop-path rate
+    torch._dynamo.config.recompile_limit = (
+        128  # blocks share their code but differ in grid and drop-path rate
+    )
     for block in transformer_blocks(model):
         block.compile()
 

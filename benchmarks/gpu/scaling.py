@@ -1,6 +1,6 @@
 """Two GPUs at full size, bf16: tensor and pipeline parallelism against one GPU.
 
-    launch --nproc-per-node N scaling.py FOLDER LAYOUT        writes FOLDER/scaling_LAYOUT.json
+launch --nproc-per-node N scaling.py FOLDER LAYOUT        writes FOLDER/scaling_LAYOUT.json
 """
 
 import json
@@ -43,12 +43,20 @@ def main(folder: Path, layout: str, compiled: bool, device: str = "cuda", size_n
     def step(count: int) -> float:
         started = _now()
         run_schedule(
-            models.forward_step, [iter(pairs * count) for _ in chunks], chunks, count, communicator=communicator
+            models.forward_step,
+            [iter(pairs * count) for _ in chunks],
+            chunks,
+            count,
+            communicator=communicator,
         )
         optimizer.step()
         return _now() - started
 
-    result = {"layout": layout, "compiled": compiled, "parameters": sum(p.numel() for p in parameters.values())}
+    result = {
+        "layout": layout,
+        "compiled": compiled,
+        "parameters": sum(p.numel() for p in parameters.values()),
+    }
     for count in (1, MICRO_BATCHES):
         if count == 1 and pipeline > 1:
             continue

@@ -1,6 +1,6 @@
 """Try tile sizes, warps and pipeline stages of the attention kernels; prints milliseconds, fastest first.
 
-    python -m benchmarks.gpu.tune
+python -m benchmarks.gpu.tune
 """
 
 import itertools
@@ -69,7 +69,9 @@ def main() -> None:
                 print(choice, type(error).__name__, flush=True)
         for name in kernels.LAUNCH:
             ranking = sorted(times, key=lambda choice: times[choice][name])
-            print(label, name, [(choice, round(times[choice][name], 3)) for choice in ranking[:7]], flush=True)
+            print(
+                label, name, [(choice, round(times[choice][name], 3)) for choice in ranking[:7]], flush=True
+            )
 
 
 if __name__ == "__main__":

@@ -77,7 +77,9 @@ def window_attention(qkv: torch.Tensor, bias: torch.Tensor, grid: WindowGrid, dr
         return kernels.fused(qkv.contiguous(), bias.contiguous(), geometry)[0]
     # q, k, v go side by side along the batch: one cut for all three.
     return attend_in_windows(
-        lambda windows: _cut_attention(*windows.chunk(3), bias, dropout), torch.cat(qkv.chunk(3, dim=-1)), grid
+        lambda windows: _cut_attention(*windows.chunk(3), bias, dropout),
+        torch.cat(qkv.chunk(3, dim=-1)),
+        grid,
     )
 
 

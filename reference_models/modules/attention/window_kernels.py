@@ -66,9 +66,15 @@ def forward_kernel(
     query = tl.program_id(1) * TILE + tl.arange(0, TILE)
     key0 = tl.arange(0, 2 * MAIN)
     key1 = 2 * MAIN + tl.arange(0, REST)
-    row, inside = _rows(query, window_type, n_y, p, y, x, pad_p, pad_y, size_p, size_y, shift_p, shift_y, WP, WY, WX)
-    row0, inside0 = _rows(key0, window_type, n_y, p, y, x, pad_p, pad_y, size_p, size_y, shift_p, shift_y, WP, WY, WX)
-    row1, inside1 = _rows(key1, window_type, n_y, p, y, x, pad_p, pad_y, size_p, size_y, shift_p, shift_y, WP, WY, WX)
+    row, inside = _rows(
+        query, window_type, n_y, p, y, x, pad_p, pad_y, size_p, size_y, shift_p, shift_y, WP, WY, WX
+    )
+    row0, inside0 = _rows(
+        key0, window_type, n_y, p, y, x, pad_p, pad_y, size_p, size_y, shift_p, shift_y, WP, WY, WX
+    )
+    row1, inside1 = _rows(
+        key1, window_type, n_y, p, y, x, pad_p, pad_y, size_p, size_y, shift_p, shift_y, WP, WY, WX
+    )
     bias += (window_type * heads + head) * N * N
     bias0 = _load_bias(bias, query[:, None], key0[None, :], N)
     bias1 = _load_bias(bias, query[:, None], key1[None, :], N)
@@ -123,10 +129,18 @@ def query_gradient_kernel(
     key0 = tl.arange(0, MAIN)
     key1 = MAIN + tl.arange(0, MAIN)
     key2 = 2 * MAIN + tl.arange(0, REST)
-    row, inside = _rows(query, window_type, n_y, p, y, x, pad_p, pad_y, size_p, size_y, shift_p, shift_y, WP, WY, WX)
-    row0, inside0 = _rows(key0, window_type, n_y, p, y, x, pad_p, pad_y, size_p, size_y, shift_p, shift_y, WP, WY, WX)
-    row1, inside1 = _rows(key1, window_type, n_y, p, y, x, pad_p, pad_y, size_p, size_y, shift_p, shift_y, WP, WY, WX)
-    row2, inside2 = _rows(key2, window_type, n_y, p, y, x, pad_p, pad_y, size_p, size_y, shift_p, shift_y, WP, WY, WX)
+    row, inside = _rows(
+        query, window_type, n_y, p, y, x, pad_p, pad_y, size_p, size_y, shift_p, shift_y, WP, WY, WX
+    )
+    row0, inside0 = _rows(
+        key0, window_type, n_y, p, y, x, pad_p, pad_y, size_p, size_y, shift_p, shift_y, WP, WY, WX
+    )
+    row1, inside1 = _rows(
+        key1, window_type, n_y, p, y, x, pad_p, pad_y, size_p, size_y, shift_p, shift_y, WP, WY, WX
+    )
+    row2, inside2 = _rows(
+        key2, window_type, n_y, p, y, x, pad_p, pad_y, size_p, size_y, shift_p, shift_y, WP, WY, WX
+    )
     bias += (window_type * heads + head) * N * N
     grad_bias += (window_type * heads + head) * N * N
     sum0 = tl.zeros((TILE, MAIN), tl.float32)
@@ -155,7 +169,9 @@ def query_gradient_kernel(
         grad, grad_queries = _query_part(q, k, v, bias, queries, upstream, norm, dot, query, key2, cell2, inside2, stride, scale, grad_queries, N, D)  # fmt: skip
         sum2 += grad
         target = grad_qkv + first + cell[:, None] * stride + tl.arange(0, D)[None, :]
-        tl.store(target, (grad_queries * (scale / 1.4426950408889634)).to(qkv.dtype.element_ty), inside[:, None])
+        tl.store(
+            target, (grad_queries * (scale / 1.4426950408889634)).to(qkv.dtype.element_ty), inside[:, None]
+        )
     pair = query[:, None] * N
     tl.store(grad_bias + pair + key0[None, :], sum0, (query[:, None] < N) & (key0[None, :] < N))
     tl.store(grad_bias + pair + key1[None, :], sum1, (query[:, None] < N) & (key1[None, :] < N))
@@ -194,10 +210,18 @@ def key_gradient_kernel(
     query0 = tl.arange(0, MAIN)
     query1 = MAIN + tl.arange(0, MAIN)
     query2 = 2 * MAIN + tl.arange(0, REST)
-    row, inside = _rows(key, window_type, n_y, p, y, x, pad_p, pad_y, size_p, size_y, shift_p, shift_y, WP, WY, WX)
-    row0, inside0 = _rows(query0, window_type, n_y, p, y, x, pad_p, pad_y, size_p, size_y, shift_p, shift_y, WP, WY, WX)
-    row1, inside1 = _rows(query1, window_type, n_y, p, y, x, pad_p, pad_y, size_p, size_y, shift_p, shift_y, WP, WY, WX)
-    row2, inside2 = _rows(query2, window_type, n_y, p, y, x, pad_p, pad_y, size_p, size_y, shift_p, shift_y, WP, WY, WX)
+    row, inside = _rows(
+        key, window_type, n_y, p, y, x, pad_p, pad_y, size_p, size_y, shift_p, shift_y, WP, WY, WX
+    )
+    row0, inside0 = _rows(
+        query0, window_type, n_y, p, y, x, pad_p, pad_y, size_p, size_y, shift_p, shift_y, WP, WY, WX
+    )
+    row1, inside1 = _rows(
+        query1, window_type, n_y, p, y, x, pad_p, pad_y, size_p, size_y, shift_p, shift_y, WP, WY, WX
+    )
+    row2, inside2 = _rows(
+        query2, window_type, n_y, p, y, x, pad_p, pad_y, size_p, size_y, shift_p, shift_y, WP, WY, WX
+    )
     bias += (window_type * heads + head) * N * N
     bias0 = _load_bias(bias, query0[None, :], key[:, None], N)
     bias1 = _load_bias(bias, query1[None, :], key[:, None], N)
