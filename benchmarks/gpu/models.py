@@ -4,7 +4,6 @@ import math
 from functools import partial
 
 import torch
-from torch import nn
 
 from onescience_check.reference_models.models import pangu_distributed_4stage
 from onescience_check.reference_models.models.pangu import Pangu, pangu_loss
@@ -54,20 +53,6 @@ def batch(size: dict, count: int, device, seed: int = 1) -> list[tuple[torch.Ten
         )
         for _ in range(count)
     ]
-
-
-def transformer_blocks(model: nn.Module) -> list[nn.Module]:
-    """All transformer blocks, in order."""
-    return [block for module in model.modules() if hasattr(module, "blocks") for block in module.blocks]
-
-
-def compile_blocks(model: nn.Module) -> None:
-    """torch.compile each transformer block in place; names of parameters stay."""
-    torch._dynamo.config.recompile_limit = (
-        128  # blocks share their code but differ in grid and drop-path rate
-    )
-    for block in transformer_blocks(model):
-        block.compile()
 
 
 def stage_provider(size: dict):

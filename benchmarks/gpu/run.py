@@ -60,7 +60,8 @@ def _commit() -> str:
 
 def _run_phases(folder: Path, only, gpus: int, result: dict) -> None:
     # Phases of one GPU run side by side, each on its own; those of two GPUs come after.
-    first, second = {"CUDA_VISIBLE_DEVICES": "0"}, {"CUDA_VISIBLE_DEVICES": str(gpus - 1)}
+    first = {"CUDA_VISIBLE_DEVICES": "0", "MASTER_PORT": "29511"}
+    second = {"CUDA_VISIBLE_DEVICES": str(gpus - 1), "MASTER_PORT": "29512"}
     running = []
     if "speed" in only:
         running.append(("speed", _start(["-m", "benchmarks.gpu.speed", folder], first)))

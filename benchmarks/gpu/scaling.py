@@ -19,6 +19,8 @@ from onescience_check.runtime.pipeline.communication import communicator_for
 from onescience_check.runtime.pipeline.schedule import run_schedule
 from onescience_check.runtime.training.optimizer import MasterWeightAdamW
 
+from onescience_check.reference_models.modules.compiled import compile_parts
+
 from . import models
 
 LAYOUTS = {"one": (1, 1, None), "tp2": (2, 1, None), "pp2": (1, 2, None), "pp2_interleaved": (1, 2, 2)}
@@ -34,7 +36,7 @@ def main(folder: Path, layout: str, compiled: bool, device: str = "cuda", size_n
     chunks = [chunk.to(world.device) for chunk in build_chunks(models.stage_provider(size))]
     if compiled:
         for chunk in chunks:
-            models.compile_blocks(chunk)
+            compile_parts(chunk)
     parameters = {name: p for _, stage in named_stages(chunks) for name, p in stage.named_parameters()}
     optimizer = MasterWeightAdamW(parameters)
     communicator = communicator_for(chunks, world.host_staged)

@@ -18,6 +18,8 @@ from onescience_check.runtime import process_groups
 from onescience_check.runtime.flags import parse_args
 from onescience_check.runtime.training.optimizer import MasterWeightAdamW
 
+from onescience_check.reference_models.modules.compiled import compile_parts
+
 from . import measure, models
 from .public_style import PublicBlock, public_pangu
 
@@ -75,13 +77,13 @@ def _block(sizes: dict, ceilings: dict) -> dict:
             def step(run=run):
                 run(x).backward(upstream)
 
-            kernels = window_attention._kernels
-            if "torch attention" in style:
-                window_attention._kernels = lambda: None
+            triton_op = window_attention._triton_op
+            if style == "torch attention":
+                window_attention._triton_op = lambda: None
             label = f"{style}{' compiled' if compiled else ''}"
             row[label] = measure.milliseconds(step)
             row[f"{label}, peak GiB"] = measure.peak_gib(step)
-            window_attention._kernels = kernels
+            window_attention._triton_op = triton_op
             block.zero_grad(set_to_none=True)
     best = min(row["reference"], row["reference compiled"])
     row["tflops"] = row["tflop"] / best * 1e3
@@ -97,7 +99,7 @@ def _model(build, compiled: bool) -> dict:
     torch.cuda.empty_cache()
     model = build(**models.FULL).to("cuda", torch.bfloat16)
     if compiled:
-        models.compile_blocks(model)
+        compile_parts(model)
     optimizer = MasterWeightAdamW(dict(model.named_parameters()))
     ((x, target),) = models.batch(models.FULL, 1, "cuda")
     x = x.bfloat16()

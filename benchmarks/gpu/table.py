@@ -2,8 +2,6 @@
 
 from . import estimate
 
-HEAD = "| {} |\n|{}|"
-
 
 def render(result: dict) -> str:
     """Markdown of everything that was measured."""
@@ -22,11 +20,14 @@ def render(result: dict) -> str:
         parts += _correctness(result["correctness"])
     if result.get("curves"):
         curves = result["curves"]
-        parts.append(
-            "## bf16 against fp32\n\nLoss over 200 steps: largest difference "
-            f"{curves['largest_relative_difference']:.2%}, mean {curves['mean_relative_difference']:.2%}; last losses "
-            f"{curves['curves']['fp32'][-1]:.4f} (fp32) and {curves['curves']['bf16'][-1]:.4f} (bf16).\n"
-        )
+        rows = [
+            [name, f"{row['largest_relative_difference']:.2%}", f"{row['mean_relative_difference']:.2%}"]
+            + [f"{curves['curves'][name][-1]:.4f}"]
+            for name, row in curves.items()
+            if name != "curves"
+        ]
+        parts.append("## Loss over 200 steps, against fp32\n")
+        parts.append(_rows(["run", "largest difference", "mean difference", "last loss"], rows))
     return "\n".join(parts)
 
 

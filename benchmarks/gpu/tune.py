@@ -10,6 +10,7 @@ import sys
 import torch
 
 from onescience_check.reference_models.modules.attention import window_kernels as kernels
+from onescience_check.reference_models.modules.attention import window_op as op
 from onescience_check.reference_models.modules.attention.windows import WindowGrid
 
 from . import measure, speed
@@ -34,10 +35,10 @@ def tensors(sizes: dict):
 
 def time_choice(choice, sizes: dict) -> dict[str, float]:
     """Milliseconds of each kernel with this choice."""
-    for name in kernels.LAUNCH:
-        kernels.LAUNCH[name] = choice
+    for name in op.LAUNCH:
+        op.LAUNCH[name] = choice
     qkv, bias, upstream, grid = tensors(sizes)
-    out, lse = kernels.fused(qkv, bias, [*grid.resolution, *grid.window, *grid.shift])
+    out, lse = op.fused(qkv, bias, [*grid.resolution, *grid.window, *grid.shift])
     delta, grad_qkv, grad_bias = (torch.empty_like(tensor) for tensor in (lse, qkv, bias))
     calls = {
         "forward": (kernels.forward_kernel, (qkv, bias, out, lse)),
@@ -48,7 +49,7 @@ def time_choice(choice, sizes: dict) -> dict[str, float]:
         "key": (kernels.key_gradient_kernel, (qkv, bias, upstream, lse, delta, grad_qkv)),
     }
     return {
-        name: measure.milliseconds(lambda: kernels._launch(kernel, name, arguments, bias, grid))
+        name: measure.milliseconds(lambda: op._launch(kernel, name, arguments, bias, grid))
         for name, (kernel, arguments) in calls.items()
     }
 
@@ -67,7 +68,7 @@ def main() -> None:
                 times[choice] = time_choice(choice, sizes)
             except Exception as error:  # a choice may need more shared memory than there is
                 print(choice, type(error).__name__, flush=True)
-        for name in kernels.LAUNCH:
+        for name in op.LAUNCH:
             ranking = sorted(times, key=lambda choice: times[choice][name])
             print(
                 label, name, [(choice, round(times[choice][name], 3)) for choice in ranking[:7]], flush=True

@@ -72,9 +72,9 @@ def window_attention(qkv: torch.Tensor, bias: torch.Tensor, grid: WindowGrid, dr
     windows are cut out and handed to torch's attention.
     """
     bias = bias.to(qkv.dtype)
-    if qkv.is_cuda and dropout == 0.0 and (kernels := _kernels()) and kernels.supports(qkv, bias, grid):
+    if qkv.is_cuda and dropout == 0.0 and (op := _triton_op()) and op.supports(qkv, bias, grid):
         geometry = [*grid.resolution, *grid.window, *grid.shift]
-        return kernels.fused(qkv.contiguous(), bias.contiguous(), geometry)[0]
+        return op.fused(qkv.contiguous(), bias.contiguous(), geometry)[0]
     # q, k, v go side by side along the batch: one cut for all three.
     return attend_in_windows(
         lambda windows: _cut_attention(*windows.chunk(3), bias, dropout),
@@ -84,13 +84,13 @@ def window_attention(qkv: torch.Tensor, bias: torch.Tensor, grid: WindowGrid, dr
 
 
 @cache
-def _kernels():
-    """The module of Triton kernels; None where torch came without Triton."""
+def _triton_op():
+    """The module of the Triton operator; None where torch came without Triton."""
     try:
-        from . import window_kernels
+        from . import window_op
     except ImportError:
         return None
-    return window_kernels
+    return window_op
 
 
 def _cut_attention(q, k, v, bias: torch.Tensor, dropout: float) -> torch.Tensor:

@@ -13,14 +13,10 @@ so that every sum stays inside one program: no atomics, the same result in every
 Source of the backward formulas: Dao et al. 2022 (FlashAttention), appendix B.
 """
 
-import torch
 import triton
 import triton.language as tl
 
-from ..padding import split_padding
-from .windows import WindowGrid
-
-LOG2_E = 1.4426950408889634  # exp2 is what the hardware has
+LOG2_E = tl.constexpr(1.4426950408889634)  # exp2 is what the hardware has
 
 
 @triton.jit
@@ -49,7 +45,7 @@ def _load(base, cell, inside, stride, D: tl.constexpr):
 def _load_bias(bias, query, key, N: tl.constexpr):
     """Bias of each pair in units of log 2; -inf for keys past the window."""
     pair = (query < N) & (key < N)
-    value = tl.load(bias + query * N + key, pair, 0.0).to(tl.float32) * 1.4426950408889634
+    value = tl.load(bias + query * N + key, pair, 0.0).to(tl.float32) * LOG2_E
     return tl.where(key < N, value, float("-inf"))
 
 
@@ -169,9 +165,7 @@ def query_gradient_kernel(
         grad, grad_queries = _query_part(q, k, v, bias, queries, upstream, norm, dot, query, key2, cell2, inside2, stride, scale, grad_queries, N, D)  # fmt: skip
         sum2 += grad
         target = grad_qkv + first + cell[:, None] * stride + tl.arange(0, D)[None, :]
-        tl.store(
-            target, (grad_queries * (scale / 1.4426950408889634)).to(qkv.dtype.element_ty), inside[:, None]
-        )
+        tl.store(target, (grad_queries * (scale / LOG2_E)).to(qkv.dtype.element_ty), inside[:, None])
     pair = query[:, None] * N
     tl.store(grad_bias + pair + key0[None, :], sum0, (query[:, None] < N) & (key0[None, :] < N))
     tl.store(grad_bias + pair + key1[None, :], sum1, (query[:, None] < N) & (key1[None, :] < N))
@@ -243,104 +237,5 @@ def key_gradient_kernel(
         cell2 = _cells(row2, query2, window, n_x, cells, x, shift_x, WX)
         grad_keys, grad_values = _key_part(q, grad_out, lse, delta, bias2, keys, values, place, query2, cell2, inside2, stride, channels, scale, grad_keys, grad_values, N, D)  # fmt: skip
         target = grad_qkv + first + channels + cell[:, None] * stride + tl.arange(0, D)[None, :]
-        tl.store(target, (grad_keys * (scale / 1.4426950408889634)).to(qkv.dtype.element_ty), inside[:, None])
+        tl.store(target, (grad_keys * (scale / LOG2_E)).to(qkv.dtype.element_ty), inside[:, None])
         tl.store(target + channels, grad_values.to(qkv.dtype.element_ty), inside[:, None])
-
-
-# Tile of tokens, warps and software-pipeline stages of each kernel: the fastest that benchmarks/gpu/tune.py found on
-# an H200.
-LAUNCH = {"forward": (64, 4, 3), "query": (16, 2, 3), "key": (64, 4, 3)}
-
-
-def _launch(kernel, name: str, tensors, bias: torch.Tensor, grid: WindowGrid) -> None:
-    tile, warps, stages = LAUNCH[name]
-    qkv = tensors[0]
-    heads = bias.shape[1] // grid.window_types
-    dim = qkv.shape[2] // (3 * heads)
-    main = max(16, 1 << ((grid.window_tokens // 2).bit_length() - 1))
-    kernel[(heads, triton.cdiv(grid.window_tokens, tile), grid.window_types)](
-        *tensors,
-        qkv.shape[0] * grid.counts[2],
-        grid.counts[2],
-        grid.counts[1],
-        *grid.resolution,
-        *(split_padding(grid.resolution[axis], grid.padded[axis])[0] for axis in (0, 1)),
-        *grid.padded[:2],
-        *grid.shift,
-        dim**-0.5 * LOG2_E,
-        *grid.window,
-        D=dim,
-        TILE=tile,
-        MAIN=main,
-        REST=max(16, triton.next_power_of_2(grid.window_tokens - 2 * main)),
-        num_warps=warps,
-        num_stages=stages,
-    )
-
-
-def supports(qkv: torch.Tensor, bias: torch.Tensor, grid: WindowGrid) -> bool:
-    """Whether the kernels can take this: bf16 or fp16 on a GPU, and a window and head of usual size."""
-    dim = qkv.shape[2] * grid.window_types // (3 * bias.shape[1])
-    return (
-        qkv.is_cuda
-        and qkv.dtype in (torch.bfloat16, torch.float16)
-        and dim in (16, 32, 64, 128)
-        and grid.window_tokens <= 256
-        and grid.padded[2] == grid.resolution[2]
-    )
-
-
-@torch.library.custom_op("onescience_check::window_attention", mutates_args=())
-def fused(qkv: torch.Tensor, bias: torch.Tensor, geometry: list[int]) -> tuple[torch.Tensor, torch.Tensor]:
-    """qkv: (B, L, 3 * H * D); bias: (1, T * H, N, N) with -inf where blocked; geometry: the 9 numbers of a
-    WindowGrid. Returns the mixed values (B, L, H * D) and log2 of the softmax sums (S, T * H, N) in float32.
-    """
-    grid = _grid(geometry)
-    out, lse = _fake(qkv, bias, geometry)
-    _launch(forward_kernel, "forward", (qkv, bias, out, lse), bias, grid)
-    return out, lse
-
-
-@fused.register_fake
-def _fake(qkv, bias, geometry):
-    windows = qkv.shape[0] * _grid(geometry).counts[2]
-    out = qkv.new_empty((*qkv.shape[:2], qkv.shape[2] // 3))
-    return out, qkv.new_empty((windows, *bias.shape[1:3]), dtype=torch.float32)
-
-
-@torch.library.custom_op("onescience_check::window_attention_backward", mutates_args=())
-def _fused_backward(
-    grad_out: torch.Tensor,
-    qkv: torch.Tensor,
-    bias: torch.Tensor,
-    out: torch.Tensor,
-    lse: torch.Tensor,
-    geometry: list[int],
-) -> tuple[torch.Tensor, torch.Tensor]:
-    grid = _grid(geometry)
-    delta, grad_qkv, grad_bias = torch.empty_like(lse), torch.empty_like(qkv), torch.empty_like(bias)
-    tensors = (qkv, bias, out, grad_out, lse, delta, grad_qkv, grad_bias)
-    _launch(query_gradient_kernel, "query", tensors, bias, grid)
-    _launch(key_gradient_kernel, "key", (qkv, bias, grad_out, lse, delta, grad_qkv), bias, grid)
-    return grad_qkv, grad_bias
-
-
-@_fused_backward.register_fake
-def _(grad_out, qkv, bias, out, lse, geometry):
-    return torch.empty_like(qkv), torch.empty_like(bias)
-
-
-def _grid(geometry: list[int]) -> WindowGrid:
-    return WindowGrid(tuple(geometry[:3]), tuple(geometry[3:6]), tuple(geometry[6:]))
-
-
-def _setup_context(ctx, inputs, output):
-    *tensors, ctx.geometry = inputs
-    ctx.save_for_backward(*tensors, *output)
-
-
-def _backward(ctx, grad_out, _):
-    return *_fused_backward(grad_out.contiguous(), *ctx.saved_tensors, ctx.geometry), None
-
-
-fused.register_autograd(_backward, setup_context=_setup_context)
