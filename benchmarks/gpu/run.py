@@ -88,6 +88,7 @@ def _run_phases(folder: Path, only, gpus: int, result: dict) -> None:
                 f"scaling {layout} {mode}",
                 _start(_launch(2, "scaling", folder, layout, mode), {}),
                 100,
+                folder,
                 result,
             )
     if "correctness" in only:
@@ -96,6 +97,7 @@ def _run_phases(folder: Path, only, gpus: int, result: dict) -> None:
                 f"correctness {ranks}",
                 _start(_launch(ranks, "correctness", folder, "small", "cuda"), {}),
                 120,
+                folder,
                 result,
             )
 
