@@ -1,12 +1,18 @@
 """Earth-specific window attention of Pangu-Weather.
 
-# S windows of one type, T window types, N tokens in a window, C channel
+# B batch, L = P * Y * X tokens of the grid (pressure level, latitude, longitude), C channel
 """
 
 import torch
 from torch import nn
 
-from .window_attention import bias_table_shape, check_heads, earth_position_bias, window_attention
+from .window_attention import (
+    bias_table_shape,
+    check_heads,
+    earth_position_bias,
+    project_together,
+    window_attention,
+)
 from .windows import WindowGrid
 
 
@@ -22,7 +28,7 @@ class EarthAttention3D(nn.Module):
         attn_drop: dropout rate of the attention weights.
         proj_drop: dropout rate of the output.
 
-    Input and output: (S, N * T, C), see windows.py.
+    Input and output: (B, L, C).
     """
 
     def __init__(
@@ -30,6 +36,7 @@ class EarthAttention3D(nn.Module):
     ):
         super().__init__()
         check_heads(dim, num_heads)
+        self.grid = grid
         self.attn_drop = attn_drop
 
         self.q_proj = nn.Linear(dim, dim)
@@ -44,8 +51,8 @@ class EarthAttention3D(nn.Module):
         self.proj_drop = nn.Dropout(proj_drop)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        q, k, v = self.q_proj(x), self.k_proj(x), self.v_proj(x)
+        qkv = project_together(x, (self.q_proj, self.k_proj, self.v_proj))
         bias = earth_position_bias(self.earth_position_bias_table, self.blocked)
         dropout = self.attn_drop if self.training else 0.0
-        x = window_attention(q, k, v, bias, dropout)
+        x = window_attention(qkv, bias, self.grid, dropout)
         return self.proj_drop(self.proj(x))

@@ -1,6 +1,6 @@
 """Earth-specific window attention of Pangu-Weather, split by heads over tensor-parallel ranks.
 
-# S windows of one type, T window types, N tokens in a window, C channel
+# B batch, L = P * Y * X tokens of the grid (pressure level, latitude, longitude), C channel
 """
 
 from contextlib import nullcontext
@@ -10,12 +10,19 @@ from megatron.core.parallel_state import get_tensor_model_parallel_rank
 from megatron.core.tensor_parallel import (
     ColumnParallelLinear,
     RowParallelLinear,
+    copy_to_tensor_model_parallel_region,
     get_cuda_rng_tracker,
     set_tensor_model_parallel_attributes,
 )
 from torch import nn
 
-from .window_attention import bias_table_shape, check_heads, earth_position_bias, window_attention
+from .window_attention import (
+    bias_table_shape,
+    check_heads,
+    earth_position_bias,
+    project_together,
+    window_attention,
+)
 from .windows import WindowGrid
 
 HEAD_AXIS = 1  # of the bias table, see bias_table_shape
@@ -35,7 +42,7 @@ class EarthDistributedAttention3D(nn.Module):
         proj_drop: dropout rate of the output.
         config: Megatron's TransformerConfig.
 
-    Input and output: (S, N * T, C), see windows.py, the same on all tensor-parallel ranks.
+    Input and output: (B, L, C), the same on all tensor-parallel ranks.
     """
 
     def __init__(
@@ -56,6 +63,7 @@ class EarthDistributedAttention3D(nn.Module):
                 f"num_heads ({num_heads}) must be a multiple of the tensor-parallel size ({tp_size})"
             )
         self.num_heads_per_rank = num_heads // tp_size
+        self.grid = grid
         self.attn_drop = attn_drop
 
         self.q_proj = ColumnParallelLinear(
@@ -109,13 +117,13 @@ class EarthDistributedAttention3D(nn.Module):
         return table.narrow(HEAD_AXIS, first, self.num_heads_per_rank).clone()
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        q, _ = self.q_proj(x)
-        k, _ = self.k_proj(x)
-        v, _ = self.v_proj(x)
+        # Three Column layers in one product: the gradients of x meet before the all-reduce, so there is one of it.
+        x = copy_to_tensor_model_parallel_region(x)
+        qkv = project_together(x, (self.q_proj, self.k_proj, self.v_proj))
         bias = earth_position_bias(self.earth_position_bias_table, self.blocked)
         # Each rank drops weights of its own heads; the output, the same on all ranks, is dropped alike below.
         dropout = self.attn_drop if self.training else 0.0
         with get_cuda_rng_tracker().fork() if dropout else nullcontext():
-            x = window_attention(q, k, v, bias, dropout)
+            x = window_attention(qkv, bias, self.grid, dropout)
         x, _ = self.proj(x)
         return self.proj_drop(x)

@@ -1,11 +1,16 @@
-"""Window attention with the earth-specific position bias, in one fused call. GPU tuning belongs here.
+"""Window attention with the earth-specific position bias. All GPU tuning of the models is behind this file.
 
-# S = B * nX windows of one type, T window types, H heads, D channels of a head
+# B batch, L = P * Y * X tokens of the grid (pressure level, latitude, longitude), H heads, D channels of a head
+# S = B * nX windows of one type, T window types
 # N = wP * wY * wX tokens in a window (wP, wY, wX: its cells along pressure, latitude, longitude)
 """
 
+from functools import cache
+
 import torch
 from torch.nn import functional as F
+
+from .windows import WindowGrid, attend_in_windows
 
 
 def check_heads(dim: int, num_heads: int) -> None:
@@ -30,14 +35,15 @@ def earth_position_bias(table: torch.Tensor, blocked: torch.Tensor | None) -> to
     table: see bias_table_shape; blocked: (T, N, N) bool or None. Returns (1, T * H, N, N) in the table's
     dtype.
 
-    Source: Bi et al. 2023, Methods, earth-specific positional bias. Each row of the longitude part
-    is the table slid by one cell, so it is read through an overlapping view: its gradient needs no scatter
-    with atomics.
+    Source: Bi et al. 2023, Methods, earth-specific positional bias. The longitude part of a pair is a Toeplitz
+    matrix: each row is the table slid by one cell. wX copies of the table in a row, cut into pieces one
+    longer than the table, slide by themselves; so the gradient is a plain sum, not a scatter with atomics.
     """
     types, heads, w_p, w_y, _, _, distances = table.shape
     w_x = (distances + 1) // 2
-    # [s, k] of the view holds index 2 (wX - 1) - s - k; the pair (q, k) needs q - k + wX - 1: s = wX - 1 - q.
-    bias = table.flip(-1).unfold(-1, w_x, 1).flip(-2)  # T, H, wP, wY, wP, wY, wX (query), wX (key)
+    copies = table.unsqueeze(-2).expand(*table.shape[:-1], w_x, distances).flatten(-2)
+    slid = F.pad(copies, (0, w_x)).unflatten(-1, (w_x, distances + 1))  # [q, s] holds index q + s
+    bias = slid[..., :w_x].flip(-1)  # the pair (q, k) needs q - k + wX - 1: s = wX - 1 - k
     bias = bias.permute(0, 1, 2, 3, 6, 4, 5, 7)  # T, H, then query (wP, wY, wX), then key (wP, wY, wX)
     tokens = w_p * w_y * w_x
     bias = bias.reshape(types, heads, tokens, tokens)
@@ -46,18 +52,55 @@ def earth_position_bias(table: torch.Tensor, blocked: torch.Tensor | None) -> to
     return bias.view(1, types * heads, tokens, tokens)
 
 
-def window_attention(q, k, v, bias: torch.Tensor, dropout: float) -> torch.Tensor:
-    """softmax(q k^T / sqrt(D) + bias) v in every window; fused kernels never store the N x N scores.
+def project_together(x: torch.Tensor, layers) -> torch.Tensor:
+    """The outputs of several linear layers of one input, side by side, from a single product.
 
-    q, k, v: (S, N * T, H * D), in the token order of windows.py; bias: (1, T * H, N, N). Returns the same
-    shape as q. H may be the heads of this tensor-parallel rank.
+    x is read once, and its gradient is one product too instead of a sum of several.
+    x: (..., C) -> (..., sum of the layers' channels).
+    """
+    weight = torch.cat([layer.weight for layer in layers])
+    return F.linear(x, weight, torch.cat([layer.bias for layer in layers]))
 
-    N is slower than T, so (T, H) is one axis of an unbroken view and nothing is copied before or after the
-    kernel.
+
+def window_attention(qkv: torch.Tensor, bias: torch.Tensor, grid: WindowGrid, dropout: float) -> torch.Tensor:
+    """softmax(q k^T / sqrt(D) + bias) v in every (shifted) window of ``grid``; no N x N scores are stored.
+
+    qkv: (B, L, 3 * H * D) on the unpadded grid; bias: (1, T * H, N, N), which blocks all pairs of a cell and
+    padding. Returns (B, L, H * D). H may be the heads of this tensor-parallel rank.
+
+    On a GPU, in bf16 or fp16 and without dropout, kernels of our own read the tokens where they lie. Else the
+    windows are cut out and handed to torch's attention.
+    """
+    bias = bias.to(qkv.dtype)
+    if qkv.is_cuda and dropout == 0.0 and (op := _triton_op()) and op.supports(qkv, bias, grid):
+        geometry = [*grid.resolution, *grid.window, *grid.shift]
+        return op.fused(qkv.contiguous(), bias.contiguous(), geometry)[0]
+    # q, k, v go side by side along the batch: one cut for all three.
+    return attend_in_windows(
+        lambda windows: _cut_attention(*windows.chunk(3), bias, dropout),
+        torch.cat(qkv.chunk(3, dim=-1)),
+        grid,
+    )
+
+
+@cache
+def _triton_op():
+    """The module of the Triton operator; None where torch came without Triton."""
+    try:
+        from . import window_op
+    except ImportError:
+        return None
+    return window_op
+
+
+def _cut_attention(q, k, v, bias: torch.Tensor, dropout: float) -> torch.Tensor:
+    """q, k, v: (S, N * T, H * D), in the token order of windows.py. Returns the same shape as q.
+
+    N is slower than T, so (T, H) is one axis of an unbroken view and nothing is copied around the call.
     """
     _, types_heads, tokens, _ = bias.shape
     shape = q.shape
     # S, T * H, N, D
     q, k, v = (x.view(shape[0], tokens, types_heads, -1).transpose(1, 2) for x in (q, k, v))
-    out = F.scaled_dot_product_attention(q, k, v, attn_mask=bias.to(q.dtype), dropout_p=dropout)
+    out = F.scaled_dot_product_attention(q, k, v, attn_mask=bias, dropout_p=dropout)
     return out.transpose(1, 2).reshape(shape)

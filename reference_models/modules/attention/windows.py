@@ -112,14 +112,14 @@ class WindowGrid:
 def attend_in_windows(attention, x: torch.Tensor, grid: WindowGrid) -> torch.Tensor:
     """Apply ``attention`` inside the (shifted) windows of ``grid``.
 
-    x: (B, P * Y * X, C) -> same shape. ``attention`` maps (B * nX, N * T, C) to the same shape.
+    x: (B, P * Y * X, C) -> same shape. ``attention`` maps (B * nX, N * T, C) to the same shape, or to a
+    smaller batch.
     """
-    batch, _, channels = x.shape
-    x = pad_grid(x.view(batch, *grid.resolution, channels), grid.padded, dim=1)
+    x = pad_grid(x.view(-1, *grid.resolution, x.shape[-1]), grid.padded, dim=1)
     pressure, latitude, longitude = grid.shift
     if any(grid.shift):
         x = torch.roll(x, shifts=(-pressure, -latitude, -longitude), dims=(1, 2, 3))
     x = grid.merge(attention(grid.partition(x)))
     if any(grid.shift):
         x = torch.roll(x, shifts=(pressure, latitude, longitude), dims=(1, 2, 3))
-    return crop_grid(x, grid.resolution, dim=1).reshape(batch, -1, channels)
+    return crop_grid(x, grid.resolution, dim=1).flatten(1, 3)

@@ -6,6 +6,7 @@
 
 import torch
 from torch import nn
+from torch.nn import functional as F
 
 from ..padding import pad_grid, round_up
 
@@ -40,5 +41,9 @@ class PanguEmbedding(nn.Module):
             raise ValueError(
                 f"the embedding was built for {self.img_size} cells (P, Y, X), got {tuple(x.shape[2:])}"
             )
-        x = self.proj(pad_grid(x, self.padded_size, dim=2))
-        return x.flatten(2).transpose(1, 2)
+        # Patches do not overlap, so the convolution is one matrix product over them, and that is faster.
+        x = pad_grid(x, self.padded_size, dim=2)
+        (p, y, x_size), (w_p, w_y, w_x) = self.padded_size, self.proj.kernel_size
+        x = x.reshape(x.shape[0], -1, p // w_p, w_p, y // w_y, w_y, x_size // w_x, w_x)
+        patches = x.permute(0, 2, 4, 6, 1, 3, 5, 7).flatten(4).flatten(1, 3)  # B, L, V * cells of a patch
+        return F.linear(patches, self.proj.weight.flatten(1), self.proj.bias)

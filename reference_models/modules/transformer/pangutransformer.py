@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from ..attention.oneattention import OneAttention
-from ..attention.windows import WindowGrid, attend_in_windows
+from ..attention.windows import WindowGrid
 from ..drop_path import DropPath
 from ..mlp.onemlp import OneMlp
 
@@ -43,12 +43,12 @@ class PanguTransformer(nn.Module):
         drop_path=0.0,
     ):
         super().__init__()
-        self.grid = WindowGrid(input_resolution, window_size, shift_size)
+        grid = WindowGrid(input_resolution, window_size, shift_size)
         self.norm1 = nn.LayerNorm(dim)
         self.attn = OneAttention(
             style="EarthAttention3D",
             dim=dim,
-            grid=self.grid,
+            grid=grid,
             num_heads=num_heads,
             attn_drop=attn_drop,
             proj_drop=drop,
@@ -58,5 +58,5 @@ class PanguTransformer(nn.Module):
         self.mlp = OneMlp(style="PanguMlp", dim=dim, hidden_dim=int(dim * mlp_ratio), drop=drop)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        x = x + self.drop_path(attend_in_windows(self.attn, self.norm1(x), self.grid))
+        x = x + self.drop_path(self.attn(self.norm1(x)))
         return x + self.drop_path(self.mlp(self.norm2(x)))

@@ -14,6 +14,7 @@ from onescience_check.reference_models.models.pangu_distributed_4stage import (
     Pangu_stage2,
     Pangu_stage3,
 )
+from onescience_check.reference_models.modules.compiled import compile_parts
 from onescience_check.runtime.core import mpu
 from onescience_check.runtime.era5 import ERA5Dataset
 from onescience_check.runtime.errors import UserError
@@ -45,8 +46,9 @@ SECTIONS = {"model": MODEL_KEYS, "dataset": DATASET_KEYS}
 
 
 def script_flags(parser):
-    """The flag of this script alone."""
+    """The flags of this script alone."""
     parser.add_argument("--config", default=str(CONFIG_FILE), help="YAML file with the model and the data")
+    parser.add_argument("--torch-compile", action="store_true", help="compile the parts of the stages (GPUs)")
     return parser
 
 
@@ -78,6 +80,8 @@ def model_provider(pre_process=False, post_process=True):
         model = build_model(cfg, cfg_data, config)
     except ValueError as error:  # the model refuses sizes that do not go together
         raise UserError(f"{args.config}: {error}") from error
+    if args.torch_compile:
+        compile_parts(model)
     fine, coarse = token_grids(cfg_data.img_size, cfg.patch_size)
     batch = args.micro_batch_size
     args.pipeline_tensor_shape_config = PipelineTensorShapeConfig(

@@ -1,0 +1,90 @@
+"""The models that are measured, and how the runtime is told to build them without a configuration file."""
+
+import math
+from functools import partial
+
+import torch
+
+from onescience_check.reference_models.models import pangu_distributed_4stage
+from onescience_check.reference_models.models.pangu import Pangu, pangu_loss
+from onescience_check.reference_models.models.pangu.grids import INPUT_CHANNELS, OUTPUT_CHANNELS, token_grids
+from onescience_check.runtime.core import mpu
+from onescience_check.runtime.flags import core_transformer_config_from_args, get_args
+from onescience_check.runtime.pipelinetensorshapeconfig import PipelineTensorShapeConfig
+
+FULL = {
+    "img_size": (721, 1440),
+    "patch_size": (2, 4, 4),
+    "embed_dim": 192,
+    "num_heads": (6, 12, 12, 6),
+    "window_size": (2, 6, 12),
+    "depths": (2, 6, 6, 2),
+}
+# Heads of 32 channels, as at full size; latitude needs padding, longitude has several windows.
+SMALL = FULL | {
+    "img_size": (89, 192),
+    "embed_dim": 64,
+    "num_heads": (2, 4, 4, 2),
+    "depths": (2, 4, 4, 2),
+}
+TINY = SMALL | {"img_size": (37, 96), "embed_dim": 32, "num_heads": (2, 2, 2, 2), "depths": (1, 2, 2, 1)}
+SIZES = {"full": FULL, "small": SMALL, "tiny": TINY}
+
+
+def plain(size: dict, device, dtype) -> Pangu:
+    """The undistributed model without drop-path, the same weights at every call."""
+    torch.manual_seed(0)
+    model = Pangu(**size, drop_path=0.0)
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if name.endswith("bias_table"):
+                parameter.normal_(std=0.2)  # at their small start, wrong biases would hardly be seen
+    return model.to(device=device, dtype=dtype)
+
+
+def batch(size: dict, count: int, device, seed: int = 1) -> list[tuple[torch.Tensor, torch.Tensor]]:
+    """``count`` pairs of input and target, standard normal, float32."""
+    generator = torch.Generator().manual_seed(seed)
+    rows, columns = size["img_size"]
+    return [
+        tuple(
+            torch.randn(1, channels, rows, columns, generator=generator).to(device)
+            for channels in (INPUT_CHANNELS, OUTPUT_CHANNELS)
+        )
+        for _ in range(count)
+    ]
+
+
+def stage_provider(size: dict):
+    """A guide-style ``model_provider`` of the four stages."""
+
+    def model_provider(pre_process=False, post_process=True):
+        args = get_args()
+        number = mpu.get_pipeline_model_parallel_rank()
+        stage = getattr(pangu_distributed_4stage, f"Pangu_stage{number}")
+        fine, coarse = token_grids(size["img_size"], size["patch_size"])
+        boundary = [[1, math.prod(coarse), 2 * size["embed_dim"]], [1, math.prod(fine), size["embed_dim"]]]
+        args.pipeline_tensor_shape_config = PipelineTensorShapeConfig(4, [boundary] * 3)
+        return stage(**size, drop_path=0.0, config=core_transformer_config_from_args(args))
+
+    return model_provider
+
+
+def forward_step(data_iterator, model):
+    """One micro-batch for the schedule; tensors are on the device already."""
+    x, target = next(data_iterator)
+    output = model(x if model.pre_process else None)
+
+    def loss_func(target, output):
+        loss = pangu_loss(output, target)
+        count = torch.tensor(1, device=loss.device)
+        return loss, count, {"loss": torch.stack([loss.detach(), count.to(loss)])}
+
+    return output, partial(loss_func, target)
+
+
+def flags(tensor: int = 1, pipeline: int = 1, chunks: int | None = None, bf16: bool = True, *more) -> list:
+    """Words of the command line for a layout."""
+    words = ["--tensor-model-parallel-size", str(tensor), "--pipeline-model-parallel-size", str(pipeline)]
+    words += [] if chunks is None else ["--num-virtual-stages-per-pipeline-rank", str(chunks)]
+    return words + (["--bf16"] if bf16 else []) + ["--lr", "1e-4", "--use-cpu-initialization", *more]

@@ -1,0 +1,105 @@
+"""Two GPUs at full size, bf16: tensor and pipeline parallelism against one GPU.
+
+launch --nproc-per-node N scaling.py FOLDER LAYOUT        writes FOLDER/scaling_LAYOUT.json
+"""
+
+import json
+import statistics
+import sys
+import time
+from pathlib import Path
+
+import torch
+import torch.distributed as dist
+
+from onescience_check.runtime import process_groups
+from onescience_check.runtime.flags import parse_args
+from onescience_check.runtime.pipeline.build import build_chunks, named_stages
+from onescience_check.runtime.pipeline.communication import communicator_for
+from onescience_check.runtime.pipeline.schedule import run_schedule
+from onescience_check.runtime.training.optimizer import MasterWeightAdamW
+
+from onescience_check.reference_models.modules.compiled import compile_parts
+
+from . import models
+
+LAYOUTS = {"one": (1, 1, None), "tp2": (2, 1, None), "pp2": (1, 2, None), "pp2_interleaved": (1, 2, 2)}
+MICRO_BATCHES = 8
+REPEATS = 5
+
+
+def main(folder: Path, layout: str, compiled: bool, device: str = "cuda", size_name: str = "full") -> None:
+    tensor, pipeline, per_rank = LAYOUTS[layout]
+    parse_args({}, None, models.flags(tensor, pipeline, per_rank, True, "--device", device))
+    world = process_groups.initialize_process_groups(tensor, pipeline, per_rank, device=device)
+    size = models.SIZES[size_name]
+    chunks = [chunk.to(world.device) for chunk in build_chunks(models.stage_provider(size))]
+    if compiled:
+        for chunk in chunks:
+            compile_parts(chunk)
+    parameters = {name: p for _, stage in named_stages(chunks) for name, p in stage.named_parameters()}
+    optimizer = MasterWeightAdamW(parameters)
+    communicator = communicator_for(chunks, world.host_staged)
+    pairs = models.batch(size, 1, world.device)
+
+    def step(count: int) -> float:
+        started = _now()
+        run_schedule(
+            models.forward_step,
+            [iter(pairs * count) for _ in chunks],
+            chunks,
+            count,
+            communicator=communicator,
+        )
+        optimizer.step()
+        return _now() - started
+
+    result = {
+        "layout": layout,
+        "compiled": compiled,
+        "parameters": sum(p.numel() for p in parameters.values()),
+    }
+    for count in (1, MICRO_BATCHES):
+        if count == 1 and pipeline > 1:
+            continue
+        for _ in range(2):
+            step(count)
+        torch.cuda.reset_peak_memory_stats()
+        times = [step(count) for _ in range(REPEATS)]
+        result[f"ms_{count}"] = statistics.median(times) * 1e3
+        result[f"spread_{count}"] = (max(times) - min(times)) / statistics.median(times)
+        result[f"peak_gib_{count}"] = torch.cuda.max_memory_allocated() / 2**30
+    if pipeline > 1:
+        shapes = chunks[0].shapes
+        result["boundary_bytes"] = 2 * shapes.message_shape(1)[2]
+    result["all_reduce"] = _all_reduce_rate(size, world.device) if tensor > 1 else None
+    everyone = [None] * world.size
+    dist.all_gather_object(everyone, result)
+    if world.rank == 0:
+        (folder / f"scaling_{layout}{'_compiled' if compiled else ''}.json").write_text(json.dumps(everyone))
+        print(*everyone, sep="\n", flush=True)
+    process_groups.destroy_process_groups()
+
+
+def _now() -> float:
+    """Host clock with all ranks and their devices at rest."""
+    dist.barrier()
+    torch.cuda.synchronize()
+    return time.perf_counter()
+
+
+def _all_reduce_rate(size: dict, device) -> dict:
+    """Milliseconds of one all-reduce of the fine grid's activation, and GB/s each GPU sends and receives."""
+    rows, columns = -(-size["img_size"][0] // 4), -(-size["img_size"][1] // 4)
+    x = torch.zeros(8 * rows * columns * size["embed_dim"], dtype=torch.bfloat16, device=device)
+    for _ in range(3):
+        dist.all_reduce(x)
+    started = _now()
+    for _ in range(10):
+        dist.all_reduce(x)
+    seconds = (_now() - started) / 10
+    return {"ms": seconds * 1e3, "gigabytes_per_second": x.nbytes / seconds / 1e9}
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2], sys.argv[3] == "compiled", *sys.argv[4:])

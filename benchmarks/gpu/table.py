@@ -1,0 +1,144 @@
+"""The results as tables for people."""
+
+from . import estimate
+
+
+def render(result: dict) -> str:
+    """Markdown of everything that was measured."""
+    parts = [
+        "# Reference Pangu-Weather on GPUs\n",
+        f"`{result['command']}`, commit {result['commit']}, {result['card']}, torch {result['torch']}, "
+        f"{result['date']}\n",
+    ]
+    if result["failures"]:
+        parts.append("Failed: " + "; ".join(result["failures"]) + "\n")
+    if result.get("speed"):
+        parts += _speed(result["speed"])
+    if result.get("scaling"):
+        parts += _scaling(result["scaling"])
+    if result.get("correctness"):
+        parts += _correctness(result["correctness"])
+    if result.get("curves"):
+        curves = result["curves"]
+        rows = [
+            [name, f"{row['largest_relative_difference']:.2%}", f"{row['mean_relative_difference']:.2%}"]
+            + [f"{curves['curves'][name][-1]:.4f}"]
+            for name, row in curves.items()
+            if name != "curves"
+        ]
+        parts.append("## Loss over 200 steps, against fp32\n")
+        parts.append(_rows(["run", "largest difference", "mean difference", "last loss"], rows))
+    return "\n".join(parts)
+
+
+def _rows(head: list[str], rows: list[list]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines) + "\n"
+
+
+def _speed(speed: dict) -> list[str]:
+    limits = speed["ceilings"]
+    parts = [
+        "## One GPU, full size, one sample, bf16\n",
+        f"Ceilings: matmul {limits['matmul_tflops']:.0f} TFLOP/s, copy {limits['copy_tbps']:.2f} TB/s.\n",
+    ]
+    models = speed["models"]
+    rows = []
+    for name, row in models.items():
+        if "failed" in row:
+            rows.append([name, row["failed"], "", "", ""])
+            continue
+        against = [
+            f"{models[base]['ms'] / row['ms']:.2f} x" if "ms" in models.get(base, {}) else "-"
+            for base in ("public", "public compiled")
+        ]
+        rows.append([name, f"{row['ms']:.1f}", *against, f"{row['peak GiB']:.1f}"])
+    parts.append(
+        _rows(["whole model", "ms a step", "against public", "against public compiled", "peak GiB"], rows)
+    )
+    rows = []
+    for name, row in speed["blocks"].items():
+        times = [
+            f"{row[key]:.2f}" for key in ("public", "public compiled", "reference", "reference compiled")
+        ]
+        rows.append(
+            [name, *times, f"{row['floor_ms']:.2f}", f"{row['tflops']:.0f}", f"{row['share_of_matmul_ceiling']:.0%}",
+             f"{row['share_of_copy_ceiling']:.0%}"]
+        )  # fmt: skip
+    head = [
+        "block, forward + backward, ms",
+        "public",
+        "compiled",
+        "reference",
+        "compiled",
+        "floor",
+        "TFLOP/s",
+    ]
+    parts.append(_rows([*head, "of matmul ceiling", "of copy ceiling"], rows))
+    return parts
+
+
+def _scaling(scaling: dict) -> list[str]:
+    rows = []
+    for name, ranks in sorted(scaling.items()):
+        one = scaling.get("one_compiled" if "compiled" in name else "one")
+        layout = name.removesuffix("_compiled")
+        row = ranks[0]
+        cells = [name]
+        for count in (1, 8):
+            if f"ms_{count}" not in row:
+                cells += ["", ""]
+                continue
+            cells += [
+                f"{row[f'ms_{count}']:.0f}",
+                f"{one[0][f'ms_{count}'] / row[f'ms_{count}']:.2f} x" if one else "",
+            ]
+        if layout.startswith("pp2") and one:
+            chunks = 2 if "interleaved" in layout else 1
+            ideal = 1 / (1 + 8 * chunks)  # (p - 1) / (m + p - 1) in units of a chunk
+            bubble = 1 - one[0]["ms_8"] / (2 * row["ms_8"])
+            cells += [f"{bubble:.1%} ({ideal:.1%})", f"{(1 - bubble) / (1 - ideal):.1%}"]
+        else:
+            cells += ["", ""]
+        peaks = [rank["peak_gib_8"] for rank in ranks]
+        guesses = [estimate.rank_gib(layout, number, rank["parameters"]) for number, rank in enumerate(ranks)]
+        cells += [" / ".join(f"{value:.1f}" for value in values) for values in (peaks, guesses)]
+        rows.append(cells)
+    head = [
+        "layout",
+        "ms, 1 micro-batch",
+        "speed-up",
+        "ms, 8",
+        "speed-up",
+        "idle share (bubble)",
+        "of what it allows",
+    ]
+    parts = ["## Two GPUs\n", _rows([*head, "peak GiB per rank", "estimate"], rows)]
+    sent = next(
+        (ranks[0]["boundary_bytes"] for ranks in scaling.values() if "boundary_bytes" in ranks[0]), None
+    )
+    if sent:
+        parts.append(f"A boundary carries {sent / 1e6:.0f} MB each way per micro-batch.\n")
+    rate = next((ranks[0]["all_reduce"] for ranks in scaling.values() if ranks[0].get("all_reduce")), None)
+    if rate:
+        parts.append(
+            f"All-reduce of one fine activation: {rate['ms']:.2f} ms, {rate['gigabytes_per_second']:.0f} GB/s.\n"
+        )
+    return parts
+
+
+def _correctness(rows: list[dict]) -> list[str]:
+    lines = [
+        [f"{row['tp']} x {row['pp']}, {row['chunks']}", row["dtype"], row["backend"] + (", through host" if row["host_staged"] else ""),
+         f"{row['worst_error_over_allowed']:.2f}", f"{row['largest_loss_error_in_20_steps']:.1e}", "yes" if row["passed"] else "NO"]
+        for row in rows
+    ]  # fmt: skip
+    head = [
+        "tp x pp, chunks per rank",
+        "dtype",
+        "backend",
+        "worst error / allowed",
+        "loss, 20 steps",
+        "passed",
+    ]
+    return ["## Parallel against plain\n", _rows(head, lines)]
