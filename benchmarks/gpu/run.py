@@ -122,8 +122,14 @@ def _write(folder: Path, result: dict) -> str:
 def _launch(ranks: int, module: str, *words) -> list:
     entry = Path(__file__).with_name("entry.py")
     return [
-        "-m", "onescience_check.runtime.launch", "--nproc-per-node", ranks, entry, f"benchmarks.gpu.{module}", *words,
-    ]  # fmt: skip
+        "-m",
+        "onescience_check.runtime.launch",
+        "--nproc-per-node",
+        ranks,
+        entry,
+        f"benchmarks.gpu.{module}",
+        *words,
+    ]
 
 
 def _start(words: list, environment: dict) -> tuple[subprocess.Popen, float]:

@@ -12,14 +12,13 @@ from pathlib import Path
 import torch
 import torch.distributed as dist
 
+from onescience_check.reference_models.modules.compiled import compile_parts
 from onescience_check.runtime import process_groups
 from onescience_check.runtime.flags import parse_args
 from onescience_check.runtime.pipeline.build import build_chunks, named_stages
 from onescience_check.runtime.pipeline.communication import communicator_for
 from onescience_check.runtime.pipeline.schedule import run_schedule
 from onescience_check.runtime.training.optimizer import MasterWeightAdamW
-
-from onescience_check.reference_models.modules.compiled import compile_parts
 
 from . import models
 

@@ -11,14 +11,13 @@ from pathlib import Path
 import torch
 
 from onescience_check.reference_models.models.pangu import pangu_loss
-from onescience_check.reference_models.modules.transformer.onetransformer import OneTransformer
 from onescience_check.reference_models.modules.attention import window_attention
 from onescience_check.reference_models.modules.attention.windows import WindowGrid
+from onescience_check.reference_models.modules.compiled import compile_parts
+from onescience_check.reference_models.modules.transformer.onetransformer import OneTransformer
 from onescience_check.runtime import process_groups
 from onescience_check.runtime.flags import parse_args
 from onescience_check.runtime.training.optimizer import MasterWeightAdamW
-
-from onescience_check.reference_models.modules.compiled import compile_parts
 
 from . import measure, models
 from .public_style import PublicBlock, public_pangu

@@ -21,8 +21,12 @@ def render(result: dict) -> str:
     if result.get("curves"):
         curves = result["curves"]
         rows = [
-            [name, f"{row['largest_relative_difference']:.2%}", f"{row['mean_relative_difference']:.2%}"]
-            + [f"{curves['curves'][name][-1]:.4f}"]
+            [
+                name,
+                f"{row['largest_relative_difference']:.2%}",
+                f"{row['mean_relative_difference']:.2%}",
+                f"{curves['curves'][name][-1]:.4f}",
+            ]
             for name, row in curves.items()
             if name != "curves"
         ]
@@ -62,9 +66,15 @@ def _speed(speed: dict) -> list[str]:
             f"{row[key]:.2f}" for key in ("public", "public compiled", "reference", "reference compiled")
         ]
         rows.append(
-            [name, *times, f"{row['floor_ms']:.2f}", f"{row['tflops']:.0f}", f"{row['share_of_matmul_ceiling']:.0%}",
-             f"{row['share_of_copy_ceiling']:.0%}"]
-        )  # fmt: skip
+            [
+                name,
+                *times,
+                f"{row['floor_ms']:.2f}",
+                f"{row['tflops']:.0f}",
+                f"{row['share_of_matmul_ceiling']:.0%}",
+                f"{row['share_of_copy_ceiling']:.0%}",
+            ]
+        )
     head = [
         "block, forward + backward, ms",
         "public",
@@ -129,10 +139,16 @@ def _scaling(scaling: dict) -> list[str]:
 
 def _correctness(rows: list[dict]) -> list[str]:
     lines = [
-        [f"{row['tp']} x {row['pp']}, {row['chunks']}", row["dtype"], row["backend"] + (", through host" if row["host_staged"] else ""),
-         f"{row['worst_error_over_allowed']:.2f}", f"{row['largest_loss_error_in_20_steps']:.1e}", "yes" if row["passed"] else "NO"]
+        [
+            f"{row['tp']} x {row['pp']}, {row['chunks']}",
+            row["dtype"],
+            row["backend"] + (", through host" if row["host_staged"] else ""),
+            f"{row['worst_error_over_allowed']:.2f}",
+            f"{row['largest_loss_error_in_20_steps']:.1e}",
+            "yes" if row["passed"] else "NO",
+        ]
         for row in rows
-    ]  # fmt: skip
+    ]
     head = [
         "tp x pp, chunks per rank",
         "dtype",

@@ -6,6 +6,7 @@ python -m benchmarks.gpu.tune
 import itertools
 import subprocess
 import sys
+from functools import partial
 
 import torch
 
@@ -49,7 +50,7 @@ def time_choice(choice, sizes: dict) -> dict[str, float]:
         "key": (kernels.key_gradient_kernel, (qkv, bias, upstream, lse, delta, grad_qkv)),
     }
     return {
-        name: measure.milliseconds(lambda: op._launch(kernel, name, arguments, bias, grid))
+        name: measure.milliseconds(partial(op._launch, kernel, name, arguments, bias, grid))
         for name, (kernel, arguments) in calls.items()
     }
 

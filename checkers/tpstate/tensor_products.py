@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import ast
 
-from . import calls, indexing, tensors
+from . import building, calls, indexing, layers, tensors
 from .events import (
     BiasOnPartial,
     ShardedEscape,
     WeightTaken,
 )
 from .interpreter import Interpreter
+from .provider_table import COLUMN
 from .states import State
 from .symbols import Poly
-from .values import PER_RANK, UNKNOWN, Const, Kwargs, Pair, Sym, Tensor, Value, poly_of
+from .values import PER_RANK, UNKNOWN, Const, Kwargs, Obj, Pair, Sym, Tensor, Value, poly_of
 
 
 def operands_of(interp: Interpreter, given: Value, node: ast.expr) -> list[Value]:
@@ -46,6 +47,9 @@ def concatenated(
         isinstance(part, Tensor) and part.tag in ("argument", "loaded") for part in parts
     ):
         return Tensor(State.UNKNOWN, role="cat of loaded", tag="loaded")
+    if all(isinstance(part, Tensor) and part.role == "weight of layer" for part in parts):
+        serials = " ".join(part.tag for part in parts if isinstance(part, Tensor))
+        return Tensor(State.UNKNOWN, role="weight of layer", tag=serials)
     dim = kwargs.get("dim", kwargs.get("axis", rest[0] if rest else Const(0)))
     tensors = [part for part in parts if isinstance(part, Tensor)]
     states = {part.state for part in tensors}
@@ -227,10 +231,27 @@ def functional_linear(
 
 
 def bypass(interp: Interpreter, weight: Tensor, node: ast.expr) -> Tensor:
-    """The weight of a parallel layer multiplied without the layer: its collectives never run."""
+    """The weights of parallel layers multiplied without the layers: their collectives never run.
+
+    The product with the shares of column-parallel weights is split like the output of their layers.
+    """
     mark = f"bypass#{interp.fresh('').text}"
-    interp.emit(WeightTaken, node, layer=interp.held[int(weight.tag)], mark=mark)
+    held = [interp.held[int(serial)] for serial in weight.tag.split()]
+    for layer in held:
+        interp.emit(WeightTaken, node, layer=layer, mark=mark)
+    if all(_splits(interp, layer) for layer in held):
+        why = interp.step(
+            node, f"its weight is of the column-parallel `{layers.label(held[0])}`: the result is split"
+        )
+        return Tensor(State.SHARDED, why=why, tag=mark)
     return Tensor(State.UNKNOWN, tag=mark)
+
+
+def _splits(interp: Interpreter, layer: Obj) -> bool:
+    row = building.provider_of(interp, layer)
+    if row is None or row.kind != COLUMN:
+        return False
+    return layers.flag(interp, layer, "gather_output", row.gather) is False
 
 
 def _is_zero_elsewhere(bias: Tensor) -> bool:

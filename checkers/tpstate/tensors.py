@@ -248,7 +248,11 @@ def _divided(
         given = given.content
     part = used_whole(tensor).but(dims=None)
     if not on_last:
-        return Seq((), moved(part) if tensor.state is State.SHARDED else part)
+        piece = moved(part) if tensor.state is State.SHARDED else part
+        counted = (
+            name in ("chunk", "tensor_split") and isinstance(given, Const) and given.value in range(1, 65)
+        )
+        return Seq((piece,) * given.value) if counted and isinstance(given, Const) else Seq((), piece)
     if (
         name in ("chunk", "tensor_split", "split_tensor_along_last_dim")
         and isinstance(given, Const)
