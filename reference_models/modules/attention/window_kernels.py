@@ -51,32 +51,9 @@ def _load_bias(bias, query, key, N: tl.constexpr):
 
 @triton.jit
 def forward_kernel(
-    qkv,
-    bias,
-    out,
-    lse,
-    windows,
-    n_x,
-    n_y,
-    p,
-    y,
-    x,
-    pad_p,
-    pad_y,
-    size_p,
-    size_y,
-    shift_p,
-    shift_y,
-    shift_x,
-    scale,
-    WP: tl.constexpr,
-    WY: tl.constexpr,
-    WX: tl.constexpr,
-    D: tl.constexpr,
-    TILE: tl.constexpr,
-    MAIN: tl.constexpr,
-    REST: tl.constexpr,
-):
+    qkv, bias, out, lse, windows, n_x, n_y, p, y, x, pad_p, pad_y, size_p, size_y, shift_p, shift_y, shift_x, scale,
+    WP: tl.constexpr, WY: tl.constexpr, WX: tl.constexpr, D: tl.constexpr, TILE: tl.constexpr, MAIN: tl.constexpr, REST: tl.constexpr,
+):  # fmt: skip
     N: tl.constexpr = WP * WY * WX
     head, window_type = tl.program_id(0), tl.program_id(2)
     heads, types = tl.num_programs(0), tl.num_programs(2)
@@ -121,24 +98,9 @@ def forward_kernel(
 
 @triton.jit
 def _query_part(
-    q,
-    k,
-    v,
-    bias,
-    queries,
-    upstream,
-    norm,
-    dot,
-    query,
-    key,
-    cell,
-    inside,
-    stride,
-    scale,
-    grad_queries,
-    N: tl.constexpr,
-    D: tl.constexpr,
-):
+    q, k, v, bias, queries, upstream, norm, dot, query, key, cell, inside, stride, scale, grad_queries,
+    N: tl.constexpr, D: tl.constexpr,
+):  # fmt: skip
     """Gradient of the scores of a tile of queries with a part of the keys, and what these add to grad_queries."""
     keys = _load(k, cell, inside, stride, D)
     score = tl.dot(queries, tl.trans(keys)) * scale + _load_bias(bias, query[:, None], key[None, :], N)
@@ -149,36 +111,10 @@ def _query_part(
 
 @triton.jit
 def query_gradient_kernel(
-    qkv,
-    bias,
-    out,
-    grad_out,
-    lse,
-    delta,
-    grad_qkv,
-    grad_bias,
-    windows,
-    n_x,
-    n_y,
-    p,
-    y,
-    x,
-    pad_p,
-    pad_y,
-    size_p,
-    size_y,
-    shift_p,
-    shift_y,
-    shift_x,
-    scale,
-    WP: tl.constexpr,
-    WY: tl.constexpr,
-    WX: tl.constexpr,
-    D: tl.constexpr,
-    TILE: tl.constexpr,
-    MAIN: tl.constexpr,
-    REST: tl.constexpr,
-):
+    qkv, bias, out, grad_out, lse, delta, grad_qkv, grad_bias,
+    windows, n_x, n_y, p, y, x, pad_p, pad_y, size_p, size_y, shift_p, shift_y, shift_x, scale,
+    WP: tl.constexpr, WY: tl.constexpr, WX: tl.constexpr, D: tl.constexpr, TILE: tl.constexpr, MAIN: tl.constexpr, REST: tl.constexpr,
+):  # fmt: skip
     """Gradients of q and of the bias; leaves sum(out * grad_out) per query in ``delta``."""
     N: tl.constexpr = WP * WY * WX
     head, window_type = tl.program_id(0), tl.program_id(2)
@@ -220,67 +156,13 @@ def query_gradient_kernel(
         norm = tl.load(lse + place, query < N, float("inf"))  # rows past the window get weight 0
         grad_queries = tl.zeros((TILE, D), tl.float32)
         cell0 = _cells(row0, key0, window, n_x, cells, x, shift_x, WX)
-        grad, grad_queries = _query_part(
-            q,
-            k,
-            v,
-            bias,
-            queries,
-            upstream,
-            norm,
-            dot,
-            query,
-            key0,
-            cell0,
-            inside0,
-            stride,
-            scale,
-            grad_queries,
-            N,
-            D,
-        )
+        grad, grad_queries = _query_part(q, k, v, bias, queries, upstream, norm, dot, query, key0, cell0, inside0, stride, scale, grad_queries, N, D)  # fmt: skip
         sum0 += grad
         cell1 = _cells(row1, key1, window, n_x, cells, x, shift_x, WX)
-        grad, grad_queries = _query_part(
-            q,
-            k,
-            v,
-            bias,
-            queries,
-            upstream,
-            norm,
-            dot,
-            query,
-            key1,
-            cell1,
-            inside1,
-            stride,
-            scale,
-            grad_queries,
-            N,
-            D,
-        )
+        grad, grad_queries = _query_part(q, k, v, bias, queries, upstream, norm, dot, query, key1, cell1, inside1, stride, scale, grad_queries, N, D)  # fmt: skip
         sum1 += grad
         cell2 = _cells(row2, key2, window, n_x, cells, x, shift_x, WX)
-        grad, grad_queries = _query_part(
-            q,
-            k,
-            v,
-            bias,
-            queries,
-            upstream,
-            norm,
-            dot,
-            query,
-            key2,
-            cell2,
-            inside2,
-            stride,
-            scale,
-            grad_queries,
-            N,
-            D,
-        )
+        grad, grad_queries = _query_part(q, k, v, bias, queries, upstream, norm, dot, query, key2, cell2, inside2, stride, scale, grad_queries, N, D)  # fmt: skip
         sum2 += grad
         target = grad_qkv + first + cell[:, None] * stride + tl.arange(0, D)[None, :]
         tl.store(target, (grad_queries * (scale / LOG2_E)).to(qkv.dtype.element_ty), inside[:, None])
@@ -292,25 +174,9 @@ def query_gradient_kernel(
 
 @triton.jit
 def _key_part(
-    q,
-    grad_out,
-    lse,
-    delta,
-    bias,
-    keys,
-    values,
-    place,
-    query,
-    cell,
-    inside,
-    stride,
-    channels,
-    scale,
-    grad_keys,
-    grad_values,
-    N: tl.constexpr,
-    D: tl.constexpr,
-):
+    q, grad_out, lse, delta, bias, keys, values, place, query, cell, inside, stride, channels, scale,
+    grad_keys, grad_values, N: tl.constexpr, D: tl.constexpr,
+):  # fmt: skip
     """What a part of the queries adds to the gradients of a tile of keys and values."""
     queries = _load(q, cell, inside, stride, D)
     upstream = _load(grad_out, cell, inside, channels, D)
@@ -324,34 +190,10 @@ def _key_part(
 
 @triton.jit
 def key_gradient_kernel(
-    qkv,
-    bias,
-    grad_out,
-    lse,
-    delta,
-    grad_qkv,
-    windows,
-    n_x,
-    n_y,
-    p,
-    y,
-    x,
-    pad_p,
-    pad_y,
-    size_p,
-    size_y,
-    shift_p,
-    shift_y,
-    shift_x,
-    scale,
-    WP: tl.constexpr,
-    WY: tl.constexpr,
-    WX: tl.constexpr,
-    D: tl.constexpr,
-    TILE: tl.constexpr,
-    MAIN: tl.constexpr,
-    REST: tl.constexpr,
-):
+    qkv, bias, grad_out, lse, delta, grad_qkv,
+    windows, n_x, n_y, p, y, x, pad_p, pad_y, size_p, size_y, shift_p, shift_y, shift_x, scale,
+    WP: tl.constexpr, WY: tl.constexpr, WX: tl.constexpr, D: tl.constexpr, TILE: tl.constexpr, MAIN: tl.constexpr, REST: tl.constexpr,
+):  # fmt: skip
     """Gradients of k and v. The scores are held transposed: (keys of the tile, all queries)."""
     N: tl.constexpr = WP * WY * WX
     head, window_type = tl.program_id(0), tl.program_id(2)
@@ -389,68 +231,11 @@ def key_gradient_kernel(
         grad_keys = tl.zeros((TILE, D), tl.float32)
         grad_values = tl.zeros((TILE, D), tl.float32)
         cell0 = _cells(row0, query0, window, n_x, cells, x, shift_x, WX)
-        grad_keys, grad_values = _key_part(
-            q,
-            grad_out,
-            lse,
-            delta,
-            bias0,
-            keys,
-            values,
-            place,
-            query0,
-            cell0,
-            inside0,
-            stride,
-            channels,
-            scale,
-            grad_keys,
-            grad_values,
-            N,
-            D,
-        )
+        grad_keys, grad_values = _key_part(q, grad_out, lse, delta, bias0, keys, values, place, query0, cell0, inside0, stride, channels, scale, grad_keys, grad_values, N, D)  # fmt: skip
         cell1 = _cells(row1, query1, window, n_x, cells, x, shift_x, WX)
-        grad_keys, grad_values = _key_part(
-            q,
-            grad_out,
-            lse,
-            delta,
-            bias1,
-            keys,
-            values,
-            place,
-            query1,
-            cell1,
-            inside1,
-            stride,
-            channels,
-            scale,
-            grad_keys,
-            grad_values,
-            N,
-            D,
-        )
+        grad_keys, grad_values = _key_part(q, grad_out, lse, delta, bias1, keys, values, place, query1, cell1, inside1, stride, channels, scale, grad_keys, grad_values, N, D)  # fmt: skip
         cell2 = _cells(row2, query2, window, n_x, cells, x, shift_x, WX)
-        grad_keys, grad_values = _key_part(
-            q,
-            grad_out,
-            lse,
-            delta,
-            bias2,
-            keys,
-            values,
-            place,
-            query2,
-            cell2,
-            inside2,
-            stride,
-            channels,
-            scale,
-            grad_keys,
-            grad_values,
-            N,
-            D,
-        )
+        grad_keys, grad_values = _key_part(q, grad_out, lse, delta, bias2, keys, values, place, query2, cell2, inside2, stride, channels, scale, grad_keys, grad_values, N, D)  # fmt: skip
         target = grad_qkv + first + channels + cell[:, None] * stride + tl.arange(0, D)[None, :]
         tl.store(target, (grad_keys * (scale / LOG2_E)).to(qkv.dtype.element_ty), inside[:, None])
         tl.store(target + channels, grad_values.to(qkv.dtype.element_ty), inside[:, None])
