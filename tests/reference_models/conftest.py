@@ -5,12 +5,10 @@ import socket
 import pytest
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def world():
-    """Megatron's groups for one process; they stay for the session."""
-    import torch.distributed as dist
-
-    from onescience_check.runtime.process_groups import initialize_process_groups
+    """Megatron's groups for one process; tests of other folders make worlds of their own in this process."""
+    from onescience_check.runtime.process_groups import destroy_process_groups, initialize_process_groups
 
     with pytest.MonkeyPatch.context() as patch, socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -18,4 +16,4 @@ def world():
         patch.setenv("MASTER_PORT", str(probe.getsockname()[1]))
         probe.close()
         yield initialize_process_groups(device="cpu")
-        dist.destroy_process_group()
+        destroy_process_groups()
