@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ..facts.module import ClassFacts, ModuleFacts
-from .project import External, FunctionRef, Project, dotted_name
+from .project import FunctionRef, Project, dotted_name
 from .scopes import Scope
 from .stages import Family, StageMap, Stages
 
@@ -234,10 +234,3 @@ def whole_number(node: ast.expr | None, scope: Scope) -> int | None:
         inner = whole_number(node.operand, scope)
         return None if inner is None else -inner
     return node.value if isinstance(node, ast.Constant) and type(node.value) is int else None
-
-
-def class_name(project: Project, module: ModuleFacts, node: ast.expr) -> str:
-    """The dotted name of the class or function that an expression names, in the tree or outside."""
-    name = dotted_name(node)
-    ref = project.resolve(module, name) if name else None
-    return ref.dotted if isinstance(ref, External | ClassFacts | FunctionRef) else ""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
 from ..facts.module import ClassFacts
 from ..finding import Evidence, Place
-from ..project.project import External, Project, dotted_name
+from ..project.project import Project, dotted_name
 from .events import Event, Site
 from .verdicts import at, first_certain, site_place
 
@@ -150,12 +150,3 @@ def parameters(method: ast.FunctionDef) -> list[str]:
     """The names a method takes, `self` left out."""
     spec = method.args
     return [arg.arg for arg in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs)][1:]
-
-
-def unseen_bases(project: Project, cls: ClassFacts) -> Sequence[External]:
-    """Bases that lie outside the tree, torch's own Module left out."""
-    return [
-        entry
-        for entry in project.mro(cls)
-        if isinstance(entry, External) and not entry.dotted.endswith("Module")
-    ]

@@ -223,13 +223,6 @@ class ParameterMade(Event):
 
 
 @dataclass
-class ParallelLayers:
-    """The count of parallel layers seen, by the place that builds each."""
-
-    sites: dict[tuple[str, int, int], str] = field(default_factory=dict)
-
-
-@dataclass
 class Log:
     """Everything seen in one run, in the order in which it was seen."""
 
