@@ -2,24 +2,43 @@
 
 import math
 import statistics
+import warnings
 from collections.abc import Callable
 
 import torch
 
 
-def milliseconds(action: Callable, repeats: int = 10, warmups: int = 3) -> float:
-    """Median time of ``action`` on the GPU."""
-    for _ in range(warmups):
+def milliseconds(action: Callable, repeats: int = 10, rounds: int = 3) -> tuple[float, float]:
+    """Time of ``action`` on the GPU: median of ``rounds``, and their spread as a share of it.
+
+    The calls of a round follow each other without a wait, as the steps of a training do.
+    """
+    for _ in range(3):
         action()
     times = []
-    for _ in range(repeats):
+    for _ in range(rounds):
         start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
         start.record()
-        action()
+        for _ in range(repeats):
+            action()
         end.record()
         end.synchronize()
-        times.append(start.elapsed_time(end))
-    return statistics.median(times)
+        times.append(start.elapsed_time(end) / repeats)
+    median = statistics.median(times)
+    return median, (max(times) - min(times)) / median
+
+
+def waits_of_host(action: Callable) -> int:
+    """How often ``action`` makes the host wait for the GPU."""
+    torch.cuda.synchronize()
+    torch.cuda.set_sync_debug_mode("warn")
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            action()
+    finally:
+        torch.cuda.set_sync_debug_mode("default")
+    return sum("synchroniz" in str(warning.message) for warning in caught)
 
 
 def peak_gib(action: Callable) -> float:
@@ -34,10 +53,10 @@ def peak_gib(action: Callable) -> float:
 def ceilings() -> dict[str, float]:
     """bf16 matmul rate in TFLOP/s (8192^3, random data) and copy bandwidth in TB/s (read plus written)."""
     a, b = (torch.randn(8192, 8192, device="cuda", dtype=torch.bfloat16) for _ in range(2))
-    matmul = milliseconds(lambda: a @ b, repeats=20)
+    matmul, _ = milliseconds(lambda: a @ b, repeats=20)
     source = torch.randn(2**30, device="cuda")
     target = torch.empty_like(source)
-    copy = milliseconds(lambda: target.copy_(source), repeats=20)
+    copy, _ = milliseconds(lambda: target.copy_(source), repeats=20)
     return {"matmul_tflops": 2 * 8192**3 / matmul / 1e9, "copy_tbps": 2 * source.nbytes / copy / 1e9}
 
 
@@ -62,18 +81,23 @@ def block_floor(grid, dim: int) -> dict[str, float]:
     }
 
 
-def kernel_table(action: Callable, rows: int = 25) -> list[dict]:
-    """The kernels of ``action`` that take longest: name, milliseconds, calls."""
+def kernel_table(action: Callable, rows: int = 25) -> dict:
+    """The kernels of ``action`` that take longest (name, milliseconds, calls), and of all kernels together the number
+    and the milliseconds.
+    """
     from torch.profiler import ProfilerActivity, profile
 
-    action()
     torch.cuda.synchronize()
     with profile(activities=[ProfilerActivity.CUDA]) as records:
         action()
         torch.cuda.synchronize()
     kernels = [event for event in records.key_averages() if event.self_device_time_total > 0]
     kernels.sort(key=lambda event: -event.self_device_time_total)
-    return [
-        {"kernel": event.key[:90], "ms": event.self_device_time_total / 1e3, "calls": event.count}
-        for event in kernels[:rows]
-    ]
+    return {
+        "kernel_calls": sum(event.count for event in kernels),
+        "kernel_ms": sum(event.self_device_time_total for event in kernels) / 1e3,
+        "kernels": [
+            {"kernel": event.key[:90], "ms": event.self_device_time_total / 1e3, "calls": event.count}
+            for event in kernels[:rows]
+        ],
+    }

@@ -77,7 +77,7 @@ def forward_step(data_iterator, model):
 
     def loss_func(target, output):
         loss = pangu_loss(output, target)
-        count = torch.tensor(1, device=loss.device)
+        count = torch.ones((), dtype=torch.int, device=loss.device)
         return loss, count, {"loss": torch.stack([loss.detach(), count.to(loss)])}
 
     return output, partial(loss_func, target)

@@ -1,4 +1,4 @@
-"""Two GPUs at full size, bf16: tensor and pipeline parallelism against one GPU.
+"""Two GPUs at full size, bf16, compiled: tensor and pipeline parallelism against one GPU.
 
 launch --nproc-per-node N scaling.py FOLDER LAYOUT        writes FOLDER/scaling_LAYOUT.json
 """
@@ -20,22 +20,21 @@ from onescience_check.runtime.pipeline.communication import communicator_for
 from onescience_check.runtime.pipeline.schedule import run_schedule
 from onescience_check.runtime.training.optimizer import MasterWeightAdamW
 
-from . import models
+from . import measure, models
 
 LAYOUTS = {"one": (1, 1, None), "tp2": (2, 1, None), "pp2": (1, 2, None), "pp2_interleaved": (1, 2, 2)}
 MICRO_BATCHES = 8
 REPEATS = 5
 
 
-def main(folder: Path, layout: str, compiled: bool, device: str = "cuda", size_name: str = "full") -> None:
+def main(folder: Path, layout: str) -> None:
     tensor, pipeline, per_rank = LAYOUTS[layout]
-    parse_args({}, None, models.flags(tensor, pipeline, per_rank, True, "--device", device))
-    world = process_groups.initialize_process_groups(tensor, pipeline, per_rank, device=device)
-    size = models.SIZES[size_name]
+    parse_args({}, None, models.flags(tensor, pipeline, per_rank, True, "--device", "cuda"))
+    world = process_groups.initialize_process_groups(tensor, pipeline, per_rank, device="cuda")
+    size = models.FULL
     chunks = [chunk.to(world.device) for chunk in build_chunks(models.stage_provider(size))]
-    if compiled:
-        for chunk in chunks:
-            compile_parts(chunk)
+    for chunk in chunks:
+        compile_parts(chunk)
     parameters = {name: p for _, stage in named_stages(chunks) for name, p in stage.named_parameters()}
     optimizer = MasterWeightAdamW(parameters)
     communicator = communicator_for(chunks, world.host_staged)
@@ -53,11 +52,7 @@ def main(folder: Path, layout: str, compiled: bool, device: str = "cuda", size_n
         optimizer.step()
         return _now() - started
 
-    result = {
-        "layout": layout,
-        "compiled": compiled,
-        "parameters": sum(p.numel() for p in parameters.values()),
-    }
+    result = {"layout": layout, "parameters": sum(p.numel() for p in parameters.values())}
     for count in (1, MICRO_BATCHES):
         if count == 1 and pipeline > 1:
             continue
@@ -68,6 +63,7 @@ def main(folder: Path, layout: str, compiled: bool, device: str = "cuda", size_n
         result[f"ms_{count}"] = statistics.median(times) * 1e3
         result[f"spread_{count}"] = (max(times) - min(times)) / statistics.median(times)
         result[f"peak_gib_{count}"] = torch.cuda.max_memory_allocated() / 2**30
+    result |= measure.kernel_table(lambda: step(1 if pipeline == 1 else MICRO_BATCHES))
     if pipeline > 1:
         shapes = chunks[0].shapes
         result["boundary_bytes"] = 2 * shapes.message_shape(1)[2]
@@ -75,8 +71,9 @@ def main(folder: Path, layout: str, compiled: bool, device: str = "cuda", size_n
     everyone = [None] * world.size
     dist.all_gather_object(everyone, result)
     if world.rank == 0:
-        (folder / f"scaling_{layout}{'_compiled' if compiled else ''}.json").write_text(json.dumps(everyone))
-        print(*everyone, sep="\n", flush=True)
+        (folder / f"scaling_{layout}.json").write_text(json.dumps(everyone))
+        for row in everyone:
+            print({key: value for key, value in row.items() if key != "kernels"}, flush=True)
     process_groups.destroy_process_groups()
 
 
@@ -101,4 +98,4 @@ def _all_reduce_rate(size: dict, device) -> dict:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2], sys.argv[3] == "compiled", *sys.argv[4:])
+    main(Path(sys.argv[1]), sys.argv[2])

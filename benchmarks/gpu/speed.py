@@ -76,13 +76,13 @@ def _block(sizes: dict, ceilings: dict) -> dict:
             def step(run=run):
                 run(x).backward(upstream)
 
-            triton_op = window_attention._triton_op
+            window_op = window_attention.window_op
             if style == "torch attention":
-                window_attention._triton_op = lambda: None
+                window_attention.window_op = None
             label = f"{style}{' compiled' if compiled else ''}"
-            row[label] = measure.milliseconds(step)
+            row[label], _ = measure.milliseconds(step)
             row[f"{label}, peak GiB"] = measure.peak_gib(step)
-            window_attention._triton_op = triton_op
+            window_attention.window_op = window_op
             block.zero_grad(set_to_none=True)
     best = min(row["reference"], row["reference compiled"])
     row["tflops"] = row["tflop"] / best * 1e3
@@ -110,11 +110,11 @@ def _model(build, compiled: bool) -> dict:
         return loss
 
     try:
-        row = {"ms": measure.milliseconds(step, repeats=8, warmups=3)}
-        row["spread"] = measure.milliseconds(step, repeats=8, warmups=0) / row["ms"] - 1
+        row = dict(zip(("ms", "spread"), measure.milliseconds(step, repeats=8), strict=True))
         row["peak GiB"] = measure.peak_gib(step)
+        row["waits of the host"] = measure.waits_of_host(step)
         row["loss"] = step().item()
-        row["kernels"] = measure.kernel_table(step)
+        row |= measure.kernel_table(step)
     except torch.OutOfMemoryError as error:
         row = {"failed": str(error).split(".")[0]}
     return row

@@ -50,7 +50,7 @@ def time_choice(choice, sizes: dict) -> dict[str, float]:
         "key": (kernels.key_gradient_kernel, (qkv, bias, upstream, lse, delta, grad_qkv)),
     }
     return {
-        name: measure.milliseconds(partial(op._launch, kernel, name, arguments, bias, grid))
+        name: measure.milliseconds(partial(op._launch, kernel, name, arguments, bias, grid))[0]
         for name, (kernel, arguments) in calls.items()
     }
 

@@ -3,6 +3,8 @@
 import torch
 from torch import nn
 
+from .traceable_layers import make_traceable
+
 _AROUND_THE_BLOCKS = (
     "patchembed2d",
     "patchembed3d",
@@ -19,6 +21,7 @@ def compile_parts(model: nn.Module) -> None:
     The blocks of a layer differ in nothing that matters to the compiler, so it works once for all of them
     instead of on a whole model.
     """
+    make_traceable(model)
     torch._dynamo.config.recompile_limit = 128  # blocks share their code, but not grids and drop-path rates
     for name, module in model.named_modules():
         if name.rpartition(".")[2] in _AROUND_THE_BLOCKS:

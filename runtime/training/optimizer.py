@@ -38,7 +38,7 @@ class MasterWeightAdamW:
             lr=args.lr,
             betas=(args.adam_beta1, args.adam_beta2),
             eps=args.adam_eps,
-            fused=all(master.is_cuda for master in self.masters.values()),  # one kernel instead of a dozen
+            fused=True,  # one kernel instead of a dozen, and it can skip an update without asking the host
         )
 
     @property
@@ -46,20 +46,22 @@ class MasterWeightAdamW:
         """What a learning-rate schedule writes to."""
         return self.adam.param_groups
 
-    def step(self) -> float:
+    def step(self) -> torch.Tensor:
         """Average the gradients over replicas, clip them, update the weights, forget the gradients.
 
+        All is decided on the device, so that the host need not wait for it.
+
         Returns:
-            The norm of the gradient of the whole model before clipping. Nothing is updated if it is not
-            finite.
+            The norm of the gradient of the whole model before clipping, a scalar. Nothing is updated if it is
+            not finite.
         """
         self._average_over_replicas()
         norm = self.gradient_norm()
-        if norm == norm and norm != float("inf"):
-            if self.clip_grad and norm > self.clip_grad:
-                torch._foreach_mul_(list(self._gradients().values()), self.clip_grad / (norm + 1e-6))
-            self.adam.step()
-            self.copy_to_weights()
+        self.adam.found_inf = (~norm.isfinite()).float()
+        if self.clip_grad:
+            self.adam.grad_scale = ((norm + 1e-6) / self.clip_grad).clamp(min=1.0).float()
+        self.adam.step()
+        self.copy_to_weights()
         self.zero_grad()
         return norm
 
@@ -70,8 +72,8 @@ class MasterWeightAdamW:
             self.masters[name].grad = None
 
     @torch.no_grad()
-    def gradient_norm(self) -> float:
-        """2-norm of the gradient over all tensor- and pipeline-parallel ranks.
+    def gradient_norm(self) -> torch.Tensor:
+        """2-norm of the gradient over all tensor- and pipeline-parallel ranks, a float64 scalar.
 
         A parameter that every tensor-parallel rank holds in full counts once.
         """
@@ -88,7 +90,7 @@ class MasterWeightAdamW:
         if mine:
             total += torch.stack(torch._foreach_norm(mine)).double().square().sum()
         dist.all_reduce(total, group=parallel_state.get_model_parallel_group())
-        return total.sqrt().item()
+        return total.sqrt()
 
     def _gradients(self) -> dict[str, torch.Tensor]:
         return {name: master.grad for name, master in self.masters.items() if master.grad is not None}
@@ -138,10 +140,8 @@ class MasterWeightAdamW:
             saved_master = entries.pop("master", None)
             if master is not self.parameters[name]:
                 master.copy_(self.parameters[name] if saved_master is None else saved_master)
-            fused = self.adam.defaults["fused"]  # the fused kernel counts its steps on the GPU
             self.adam.state[master] = {
-                key: value if key == "step" and not fused else value.to(master.device).clone()
-                for key, value in entries.items()
+                key: value.to(master.device).clone() for key, value in entries.items()
             }
 
 

@@ -160,8 +160,8 @@ class Trainer:
 
     def _step(self, iterators: list[Iterator]) -> tuple[dict[str, float], float]:
         reports = self._run(iterators, self.num_microbatches, forward_only=False)
-        losses = world_losses(reports)
         norm = self.optimizer.step()
+        losses, norm = world_losses(reports), norm.item()  # the host waits for the device here, once
         bad = [name for name, value in losses.items() if not math.isfinite(value)]
         if bad or not math.isfinite(norm):
             what = f"{bad[0]} is {losses[bad[0]]}" if bad else f"the gradient norm is {norm}"

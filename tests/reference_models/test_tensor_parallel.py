@@ -9,9 +9,12 @@ import torch.multiprocessing as mp
 from onescience_check.reference_models.models.pangu import Pangu
 from onescience_check.reference_models.models.pangu.grids import INPUT_CHANNELS
 
+from onescience_check.reference_models.modules.traceable_layers import make_traceable
+
 from .small_pangu import SMALL, gradient_scale, make_config, make_stages, plain_names, run
 
 TP = 2
+FORMS = ("as Megatron has it", "compiled")
 BLOCK = "layer1.fuser.blocks.0.transformer."
 DROPS = {"drop": 0.1, "attn_drop": 0.1, "drop_path": 0.3}
 
@@ -21,6 +24,17 @@ def shard(full, parameter, rank):
     if not getattr(parameter, "tensor_model_parallel", False):
         return full
     return full.chunk(TP, dim=parameter.partition_dim)[rank]
+
+
+def forward_and_backward(stages, parameters, case):
+    """Output and gradients of the stages, one after the other."""
+    for parameter in parameters.values():
+        parameter.grad = None
+    x = case["x"].clone().requires_grad_()
+    output = run(stages, x)
+    (output * case["upstream"]).sum().backward()
+    gradients = {name: p.grad for name, p in parameters.items()} | {"input": x.grad}
+    return {"output": output.detach(), "gradients": gradients}
 
 
 def rank_main(rank, port, folder):
@@ -49,11 +63,13 @@ def rank_main(rank, port, folder):
     with torch.no_grad():
         for name, parameter in parameters.items():
             parameter.copy_(shard(case["weights"][name], parameter, rank))
-    x = case["x"].requires_grad_()
-    output = run(stages, x)
-    (output * case["upstream"]).sum().backward()
-    result["output"] = output.detach()
-    result["gradients"] = {name: p.grad for name, p in parameters.items()} | {"input": x.grad}
+    result["as Megatron has it"] = forward_and_backward(stages, parameters, case)
+    for stage in stages:
+        make_traceable(stage)
+    for block in [module for stage in stages for module in stage.modules() if hasattr(module, "blocks")]:
+        for part in block.blocks.values():
+            part.compile(backend="aot_eager", fullgraph=True)  # an error where the tracing would stop
+    result["compiled"] = forward_and_backward(stages, parameters, case)
     result["axes"] = {
         name: p.partition_dim for name, p in parameters.items() if getattr(p, "tensor_model_parallel", False)
     }
@@ -106,18 +122,20 @@ def test_initial_weights_are_the_same_at_every_tensor_parallel_size(ranks):
     assert [result["same start"] for result in ranks[1]] == [[], []]
 
 
-def test_output_equals_the_plain_model(ranks):
+@pytest.mark.parametrize("form", FORMS)
+def test_output_equals_the_plain_model(ranks, form):
     expected, results = ranks
-    for result in results:
+    for result in (result[form] for result in results):
         # Float32, 6e-8 a rounding: an all-reduce adds in another order than one product over all channels.
         torch.testing.assert_close(result["output"], expected["output"], rtol=1e-4, atol=1e-5)
 
 
-def test_every_gradient_equals_the_plain_model(ranks):
+@pytest.mark.parametrize("form", FORMS)
+def test_every_gradient_equals_the_plain_model(ranks, form):
     expected, results = ranks
     for name, reference in expected["gradients"].items():
         axis = results[0]["axes"].get(name)
-        parts = [result["gradients"][name] for result in results]
+        parts = [result[form]["gradients"][name] for result in results]
         if axis is None:
             assert torch.equal(parts[0], parts[1]), name  # replicated: ranks must not drift apart
         actual = parts[0] if axis is None else torch.cat(parts, dim=axis)
@@ -162,4 +180,4 @@ def test_sharded_checkpoints_hold_whole_parameters_by_their_plain_names(ranks):
 def test_ranks_agree_with_dropout_and_drop_path(ranks):
     first, second = (result["dropped output"] for result in ranks[1])
     assert torch.equal(first, second)
-    assert not torch.allclose(first, ranks[1][0]["output"])
+    assert not torch.allclose(first, ranks[1][0]["compiled"]["output"])

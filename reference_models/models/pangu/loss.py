@@ -29,6 +29,11 @@ def pangu_loss(output: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
         error[:SURFACE_VARIABLES],
         error[SURFACE_VARIABLES:].unflatten(0, (-1, PRESSURE_LEVELS)),
     )
-    surface_loss = (surface * error.new_tensor(SURFACE_WEIGHTS)).mean()
-    upper_air_loss = (upper_air.mean(dim=1) * error.new_tensor(UPPER_AIR_WEIGHTS)).mean()
+    # Numbers of the host one by one: a tensor of them would make the host wait for the GPU at every step.
+    surface_loss = _weighted_mean(surface, SURFACE_WEIGHTS)
+    upper_air_loss = _weighted_mean(upper_air.mean(dim=1), UPPER_AIR_WEIGHTS)
     return SURFACE_SHARE * surface_loss + upper_air_loss
+
+
+def _weighted_mean(errors: torch.Tensor, weights: tuple[float, ...]) -> torch.Tensor:
+    return sum(weight * error for weight, error in zip(weights, errors, strict=True)) / len(weights)

@@ -116,10 +116,16 @@ class EarthDistributedAttention3D(nn.Module):
         first = get_tensor_model_parallel_rank() * self.num_heads_per_rank
         return table.narrow(HEAD_AXIS, first, self.num_heads_per_rank).clone()
 
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        # Three Column layers in one product: the gradients of x meet before the all-reduce, so there is one of it.
+    def project_qkv(self, x: torch.Tensor) -> torch.Tensor:
+        """(B, L, C) -> (B, L, 3 * C / tp), of the heads of this rank.
+
+        Three Column layers in one product: the gradients of x meet before the all-reduce, so there is one of it.
+        """
         x = copy_to_tensor_model_parallel_region(x)
-        qkv = project_together(x, (self.q_proj, self.k_proj, self.v_proj))
+        return project_together(x, (self.q_proj, self.k_proj, self.v_proj))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        qkv = self.project_qkv(x)
         bias = earth_position_bias(self.earth_position_bias_table, self.blocked)
         # Each rank drops weights of its own heads; the output, the same on all ranks, is dropped alike below.
         dropout = self.attn_drop if self.training else 0.0

@@ -5,12 +5,15 @@
 # N = wP * wY * wX tokens in a window (wP, wY, wX: its cells along pressure, latitude, longitude)
 """
 
-from functools import cache
-
 import torch
 from torch.nn import functional as F
 
 from .windows import WindowGrid, attend_in_windows
+
+try:
+    from . import window_op
+except ImportError:  # torch came without Triton
+    window_op = None
 
 
 def check_heads(dim: int, num_heads: int) -> None:
@@ -42,7 +45,7 @@ def earth_position_bias(table: torch.Tensor, blocked: torch.Tensor | None) -> to
     types, heads, w_p, w_y, _, _, distances = table.shape
     w_x = (distances + 1) // 2
     copies = table.unsqueeze(-2).expand(*table.shape[:-1], w_x, distances).flatten(-2)
-    slid = F.pad(copies, (0, w_x)).unflatten(-1, (w_x, distances + 1))  # [q, s] holds index q + s
+    slid = F.pad(copies, (0, w_x)).view(*table.shape[:-1], w_x, distances + 1)  # [q, s] holds index q + s
     bias = slid[..., :w_x].flip(-1)  # the pair (q, k) needs q - k + wX - 1: s = wX - 1 - k
     bias = bias.permute(0, 1, 2, 3, 6, 4, 5, 7)  # T, H, then query (wP, wY, wX), then key (wP, wY, wX)
     tokens = w_p * w_y * w_x
@@ -72,25 +75,15 @@ def window_attention(qkv: torch.Tensor, bias: torch.Tensor, grid: WindowGrid, dr
     windows are cut out and handed to torch's attention.
     """
     bias = bias.to(qkv.dtype)
-    if qkv.is_cuda and dropout == 0.0 and (op := _triton_op()) and op.supports(qkv, bias, grid):
+    if window_op is not None and dropout == 0.0 and window_op.supports(qkv, bias, grid):
         geometry = [*grid.resolution, *grid.window, *grid.shift]
-        return op.fused(qkv.contiguous(), bias.contiguous(), geometry)[0]
+        return window_op.fused(qkv.contiguous(), bias.contiguous(), geometry)[0]
     # q, k, v go side by side along the batch: one cut for all three.
     return attend_in_windows(
         lambda windows: _cut_attention(*windows.chunk(3), bias, dropout),
         torch.cat(qkv.chunk(3, dim=-1)),
         grid,
     )
-
-
-@cache
-def _triton_op():
-    """The module of the Triton operator; None where torch came without Triton."""
-    try:
-        from . import window_op
-    except ImportError:
-        return None
-    return window_op
 
 
 def _cut_attention(q, k, v, bias: torch.Tensor, dropout: float) -> torch.Tensor:

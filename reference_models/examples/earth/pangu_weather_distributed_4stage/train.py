@@ -126,7 +126,7 @@ def forward_step_func(data_iterator, model):
 
     def loss_func(label, output):
         loss = pangu_loss(output, label)
-        num_tokens = torch.tensor(1, device=loss.device)
+        num_tokens = torch.ones((), dtype=torch.int, device=loss.device)
         reporting_loss = torch.cat([loss.clone().detach().view(1), num_tokens.view(1)])
         return loss, num_tokens, {"lm loss": reporting_loss}
 
