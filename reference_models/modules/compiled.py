@@ -3,7 +3,7 @@
 import torch
 from torch import nn
 
-from .traceable_layers import make_traceable
+from .fast_layers import use_fast_layers
 
 _AROUND_THE_BLOCKS = (
     "patchembed2d",
@@ -21,7 +21,7 @@ def compile_parts(model: nn.Module) -> None:
     The blocks of a layer differ in nothing that matters to the compiler, so it works once for all of them
     instead of on a whole model.
     """
-    make_traceable(model)
+    use_fast_layers(model)
     torch._dynamo.config.recompile_limit = 128  # blocks share their code, but not grids and drop-path rates
     for name, module in model.named_modules():
         if name.rpartition(".")[2] in _AROUND_THE_BLOCKS:

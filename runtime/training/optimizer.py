@@ -140,9 +140,7 @@ class MasterWeightAdamW:
             saved_master = entries.pop("master", None)
             if master is not self.parameters[name]:
                 master.copy_(self.parameters[name] if saved_master is None else saved_master)
-            self.adam.state[master] = {
-                key: value.to(master.device).clone() for key, value in entries.items()
-            }
+            self.adam.state[master] = {key: value.to(master.device).clone() for key, value in entries.items()}
 
 
 def _move_gradient_to(master: nn.Parameter):

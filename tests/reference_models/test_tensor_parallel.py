@@ -8,8 +8,7 @@ import torch.multiprocessing as mp
 
 from onescience_check.reference_models.models.pangu import Pangu
 from onescience_check.reference_models.models.pangu.grids import INPUT_CHANNELS
-
-from onescience_check.reference_models.modules.traceable_layers import make_traceable
+from onescience_check.reference_models.modules.fast_layers import use_fast_layers
 
 from .small_pangu import SMALL, gradient_scale, make_config, make_stages, plain_names, run
 
@@ -65,7 +64,7 @@ def rank_main(rank, port, folder):
             parameter.copy_(shard(case["weights"][name], parameter, rank))
     result["as Megatron has it"] = forward_and_backward(stages, parameters, case)
     for stage in stages:
-        make_traceable(stage)
+        use_fast_layers(stage)
     for block in [module for stage in stages for module in stage.modules() if hasattr(module, "blocks")]:
         for part in block.blocks.values():
             part.compile(backend="aot_eager", fullgraph=True)  # an error where the tracing would stop

@@ -42,12 +42,17 @@ class PanguDistributedMlp(nn.Module):
         )
         self.drop = nn.Dropout(drop)
 
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
+    def hidden(self, x: torch.Tensor) -> torch.Tensor:
+        """(..., C) -> (..., hidden_dim / tp), the channels of this rank."""
         x, _ = self.fc1(x)
+        return self.act(x)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = self.hidden(x)
         # Hidden channels differ from rank to rank and need draws of their own; what fc2 returns needs common
         # ones.
         own_draws = self.training and self.drop.p > 0
         with get_cuda_rng_tracker().fork() if own_draws else nullcontext():
-            x = self.drop(self.act(x))
+            x = self.drop(x)
         x, _ = self.fc2(x)
         return self.drop(x)

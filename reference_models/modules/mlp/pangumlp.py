@@ -22,6 +22,10 @@ class PanguMlp(nn.Module):
         self.fc2 = nn.Linear(hidden_dim, dim)
         self.drop = nn.Dropout(drop)
 
+    def hidden(self, x: torch.Tensor) -> torch.Tensor:
+        """(..., C) -> (..., hidden_dim)."""
+        return self.act(self.fc1(x))
+
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        x = self.drop(self.act(self.fc1(x)))
+        x = self.drop(self.hidden(x))
         return self.drop(self.fc2(x))
