@@ -25,12 +25,13 @@ class MasterWeightAdamW:
         self.clip_grad = args.clip_grad
         self.parameters = {name: param for name, param in parameters.items() if param.requires_grad}
         self.masters: dict[str, nn.Parameter] = {}
+        self._taken: dict[str, torch.Tensor] = {}  # bfloat16 gradients that are not yet in the float32 sums
         for name, param in self.parameters.items():
             if param.dtype == torch.float32:
                 self.masters[name] = param
             else:
                 self.masters[name] = nn.Parameter(param.detach().float().clone())
-                param.register_post_accumulate_grad_hook(_move_gradient_to(self.masters[name]))
+                param.register_post_accumulate_grad_hook(self._take_gradient_of(name))
         decayed = [master for master in self.masters.values() if master.ndim > 1]
         plain = [master for master in self.masters.values() if master.ndim <= 1]
         self.adam = torch.optim.AdamW(
@@ -55,6 +56,7 @@ class MasterWeightAdamW:
             The norm of the gradient of the whole model before clipping, a scalar. Nothing is updated if it is
             not finite.
         """
+        self._sum_taken_gradients()
         self._average_over_replicas()
         norm = self.gradient_norm()
         self.adam.found_inf = (~norm.isfinite()).float()
@@ -67,6 +69,7 @@ class MasterWeightAdamW:
 
     def zero_grad(self) -> None:
         """Forget the gradients."""
+        self._taken.clear()
         for name, param in self.parameters.items():
             param.grad = None
             self.masters[name].grad = None
@@ -91,6 +94,34 @@ class MasterWeightAdamW:
             total += torch.stack(torch._foreach_norm(mine)).double().square().sum()
         dist.all_reduce(total, group=parallel_state.get_model_parallel_group())
         return total.sqrt()
+
+    def _take_gradient_of(self, name: str):
+        def take(param: nn.Parameter) -> None:
+            if name in self._taken:  # by the micro-batch before
+                self._sum_taken_gradients()
+            self._taken[name] = param.grad
+            param.grad = None
+
+        return take
+
+    @torch.no_grad()
+    def _sum_taken_gradients(self) -> None:
+        """Add what was taken to the float32 gradients of the master copies, all at once: a launch of a kernel for
+        each would take longer than its work.
+        """
+        masters = [self.masters[name] for name in self._taken]
+        new = [torch.empty_like(master) for master in masters]
+        if new:
+            torch._foreach_copy_(new, list(self._taken.values()))
+        self._taken.clear()
+        old = [
+            (master.grad, grad) for master, grad in zip(masters, new, strict=True) if master.grad is not None
+        ]
+        if old:
+            torch._foreach_add_(*map(list, zip(*old, strict=True)))
+        for master, grad in zip(masters, new, strict=True):
+            if master.grad is None:
+                master.grad = grad
 
     def _gradients(self) -> dict[str, torch.Tensor]:
         return {name: master.grad for name, master in self.masters.items() if master.grad is not None}
@@ -141,14 +172,6 @@ class MasterWeightAdamW:
             if master is not self.parameters[name]:
                 master.copy_(self.parameters[name] if saved_master is None else saved_master)
             self.adam.state[master] = {key: value.to(master.device).clone() for key, value in entries.items()}
-
-
-def _move_gradient_to(master: nn.Parameter):
-    def move(param: nn.Parameter) -> None:
-        master.grad = param.grad.float() if master.grad is None else master.grad.add_(param.grad)
-        param.grad = None
-
-    return move
 
 
 def build_schedule(optimizer: MasterWeightAdamW):
