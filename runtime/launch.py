@@ -68,6 +68,8 @@ def _processes(options: argparse.Namespace) -> list[BaseProcess]:
     quiet = "ignore:Transformer Engine and Apex are not installed,ignore:Apex is not installed"
     threads = str(max(1, (os.cpu_count() or 1) // size))
     defaults = {"OMP_NUM_THREADS": threads, "PYTHONWARNINGS": quiet, "TORCH_CPP_LOG_LEVEL": "ERROR"}
+    # Megatron starts an all-reduce before the product that hides it and counts on the GPU to keep that order.
+    defaults["CUDA_DEVICE_MAX_CONNECTIONS"] = "1"
     world = {
         "WORLD_SIZE": str(size),
         "LOCAL_WORLD_SIZE": str(size),

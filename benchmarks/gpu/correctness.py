@@ -18,6 +18,7 @@ import torch
 import torch.distributed as dist
 
 from onescience_check.reference_models.models.pangu import pangu_loss
+from onescience_check.reference_models.modules.compiled import compile_parts
 from onescience_check.runtime import process_groups
 from onescience_check.runtime.checkpoint import resume, sharding
 from onescience_check.runtime.core import mpu
@@ -36,6 +37,7 @@ LAYOUTS = {  # ranks: (tensor, pipeline, chunks per rank)
     4: [(2, 2, None), (2, 2, 2)],
     8: [(2, 4, None)],
 }
+COMPILED = {2: [(2, 1, None)]}  # once more, in bfloat16, with what torch.compile makes of it
 MICRO_BATCHES = 4
 STEPS = 20
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
@@ -47,25 +49,27 @@ def main(folder: Path, size_name: str, device: str) -> int:
     """Check every layout of this world; 0 if all agree. Rank 0 writes FOLDER/correct<N>.json."""
     ranks = int(os.environ["WORLD_SIZE"])
     size, rows = models.SIZES[size_name], []
-    for tensor, pipeline, chunks in LAYOUTS[ranks]:
-        for name in DTYPES:
-            parse_args({}, None, models.flags(tensor, pipeline, chunks, name == "bf16", "--device", device))
-            world = process_groups.initialize_process_groups(tensor, pipeline, chunks, device=device)
-            if ranks == 1:
-                _save_plain(folder, size, name, world.device)
-            row = {
-                "tp": tensor,
-                "pp": pipeline,
-                "chunks": chunks or 1,
-                "dtype": name,
-                "backend": world.backend,
-            }
-            row |= {"ranks": ranks, "host_staged": world.host_staged}
-            row |= _check(folder, size, name, world)
-            rows.append(row)
-            if dist.get_rank() == 0:
-                print(row, flush=True)
-            mpu.destroy_model_parallel()
+    cases = [(*layout, name, False) for layout in LAYOUTS[ranks] for name in DTYPES]
+    cases += [(*layout, "bf16", True) for layout in COMPILED.get(ranks, [])]
+    for tensor, pipeline, chunks, name, compiled in cases:
+        parse_args({}, None, models.flags(tensor, pipeline, chunks, name == "bf16", "--device", device))
+        world = process_groups.initialize_process_groups(tensor, pipeline, chunks, device=device)
+        if ranks == 1:
+            _save_plain(folder, size, name, world.device)
+        row = {
+            "tp": tensor,
+            "pp": pipeline,
+            "chunks": chunks or 1,
+            "dtype": name,
+            "compiled": compiled,
+            "backend": world.backend,
+        }
+        row |= {"ranks": ranks, "host_staged": world.host_staged}
+        row |= _check(folder, size, name, world, compiled)
+        rows.append(row)
+        if dist.get_rank() == 0:
+            print(row, flush=True)
+        mpu.destroy_model_parallel()
     failed = [row for row in rows if not row["passed"]]
     if dist.get_rank() == 0:
         (folder / f"correct{ranks}.json").write_text(json.dumps(rows))
@@ -110,11 +114,14 @@ def _gradients(model, pairs, dtype) -> dict:
     return {"loss": loss, "output": output, "gradients": gradients}
 
 
-def _check(folder: Path, size: dict, name: str, world) -> dict:
+def _check(folder: Path, size: dict, name: str, world, compiled: bool) -> dict:
     reference = torch.load(folder / f"plain_{name}.pt", weights_only=True)
     truth = reference.get("truth", reference["plain"])
     chunks = [chunk.to(world.device) for chunk in build_chunks(models.stage_provider(size))]
     resume.load_plain(folder / f"weights_{name}.pt", chunks)
+    if compiled:
+        for chunk in chunks:
+            compile_parts(chunk)
     communicator = communicator_for(chunks, world.host_staged)
     pairs = models.batch(size, MICRO_BATCHES, world.device)
     outputs = []

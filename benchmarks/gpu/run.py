@@ -3,7 +3,7 @@
     python -m benchmarks.gpu.run [--output FOLDER] [--only PHASE ...] [--commit ID]
 
 Run it in the repository with the package installed (``pip install .[runtime]``). One or two GPUs; a
-second GPU adds NCCL parity and scaling. Just under ten minutes on two H200.
+second GPU adds NCCL parity and scaling.
 """
 
 import argparse
@@ -14,14 +14,16 @@ import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 
 from . import table
 
-PHASES = ("speed", "curves", "correctness", "scaling")
-SCALING = (("tp2", "eager"), ("pp2", "compiled"), ("pp2_interleaved", "compiled"))
+PHASES = ("speed", "scaling", "curves", "correctness")
+TWO_GPUS = ("tp2", "pp2", "pp2_interleaved")
 
 
 def main() -> int:
@@ -33,6 +35,7 @@ def main() -> int:
     if not torch.cuda.is_available():
         print("error: torch sees no GPU on this machine", file=sys.stderr)
         return 1
+    began = time.monotonic()
     options.output.mkdir(parents=True, exist_ok=True)
     gpus = torch.cuda.device_count()
     result = {
@@ -45,8 +48,13 @@ def main() -> int:
     }
     with tempfile.TemporaryDirectory() as name:
         result["target"] = str(options.output / f"gpu-{result['date']}.json")
-        _run_phases(Path(name), options.only, min(gpus, 2), result)
-        print(_write(Path(name), result))
+        for lanes in _steps(Path(name), options.only, min(gpus, 2)):
+            with ThreadPoolExecutor(len(lanes)) as pool:
+                for errors in pool.map(lambda lane: [job.run() for job in lane], lanes):
+                    result["failures"] += filter(None, errors)
+            result["seconds"] = round(time.monotonic() - began)
+            text = _write(Path(name), result)
+        print(text)
     return int(bool(result["failures"]))
 
 
@@ -55,51 +63,54 @@ def _commit() -> str:
     return found.stdout.strip() or "unknown"
 
 
-def _run_phases(folder: Path, only, gpus: int, result: dict) -> None:
-    # Phases of one GPU run side by side, each on its own; those of two GPUs come after.
-    first = {"CUDA_VISIBLE_DEVICES": "0", "MASTER_PORT": "29511"}
-    second = {"CUDA_VISIBLE_DEVICES": str(gpus - 1), "MASTER_PORT": "29512"}
-    running = []
-    if "speed" in only:
-        running.append(("speed", _start(["-m", "benchmarks.gpu.speed", folder], first)))
-        if gpus == 1:
-            _finish(*running.pop(), 400, folder, result)
-    if "curves" in only:
-        _finish("curves", _start(["-m", "benchmarks.gpu.curves", folder], second), 200, folder, result)
-    if "correctness" in only:
-        _finish(
-            "correctness 1",
-            _start(_launch(1, "correctness", folder, "small", "cuda"), second),
-            120,
-            folder,
-            result,
-        )
-    for name, process in running:
-        _finish(name, process, 400, folder, result)
-    if "scaling" in only and gpus > 1:
-        pair = [
-            (f"scaling one {mode}", _start(_launch(1, "scaling", folder, "one", mode), gpu))
-            for mode, gpu in (("eager", first), ("compiled", second))
-        ]
-        for name, process in pair:
-            _finish(name, process, 120, folder, result)
-        for layout, mode in SCALING:
-            _finish(
-                f"scaling {layout} {mode}",
-                _start(_launch(2, "scaling", folder, layout, mode), {}),
-                100,
-                folder,
-                result,
-            )
-    if "correctness" in only:
-        for ranks in (2, 4, 8):
-            _finish(
-                f"correctness {ranks}",
-                _start(_launch(ranks, "correctness", folder, "small", "cuda"), {}),
-                120,
-                folder,
-                result,
-            )
+@dataclass
+class Job:
+    """A process of the harness: arguments of Python, what it adds to the environment, seconds it may take."""
+
+    name: str
+    words: list
+    environment: dict[str, str]
+    limit: float
+
+    def run(self) -> str | None:
+        """Returns what went wrong."""
+        began = time.monotonic()
+        command = [sys.executable, *map(str, self.words)]
+        process = subprocess.Popen(command, env={**os.environ, **self.environment})
+        try:
+            code = process.wait(self.limit)
+        except subprocess.TimeoutExpired:
+            process.terminate()
+            process.wait()
+            code = f"no end within {self.limit:.0f} s"
+        print(f"{self.name}: status {code} after {time.monotonic() - began:.0f} s", flush=True)
+        return f"{self.name}: {code}" if code != 0 else None
+
+
+def _steps(folder: Path, only, gpus: int) -> list[list[list[Job]]]:
+    """What to run: steps one after the other, the lanes of a step side by side, the jobs of a lane in order.
+
+    What is timed has a GPU, or both, to itself; what is not timed shares them at the end.
+    """
+    first, last = ({"CUDA_VISIBLE_DEVICES": str(gpu)} for gpu in (0, gpus - 1))
+    speed = Job("speed", _module("speed", folder), first | {"MASTER_PORT": "29511"}, 300)
+    one = Job("scaling, one GPU", _ranks(1, "scaling", folder, "one"), last, 200)
+    two = Job("scaling, two GPUs", _ranks(2, "scaling", folder, *TWO_GPUS), {}, 300)
+    curves = Job("loss curves", _module("curves", folder), last | {"MASTER_PORT": "29512"}, 200)
+    plain, *parallel = (
+        Job(f"correctness, {ranks} ranks", _ranks(ranks, "correctness", folder, "small", "cuda"), {}, 200)
+        for ranks in (1, 2, 4, 8)
+    )
+    plain.environment = last
+    if gpus > 1 and set(PHASES) <= set(only):
+        return [[[speed], [one, plain]], [[two]], [[curves], *([job] for job in parallel)]]
+    steps = {
+        "speed": [[[speed]]],
+        "scaling": [[[one]], [[two]]] if gpus > 1 else [],
+        "curves": [[[curves]]],
+        "correctness": [[[plain]], [[job] for job in parallel]],
+    }
+    return [step for phase in PHASES if phase in only for step in steps[phase]]
 
 
 def _write(folder: Path, result: dict) -> str:
@@ -119,38 +130,14 @@ def _write(folder: Path, result: dict) -> str:
     return text
 
 
-def _launch(ranks: int, module: str, *words) -> list:
+def _module(module: str, *words) -> list:
+    return ["-m", f"benchmarks.gpu.{module}", *words]
+
+
+def _ranks(ranks: int, module: str, *words) -> list:
     entry = Path(__file__).with_name("entry.py")
-    return [
-        "-m",
-        "onescience_check.runtime.launch",
-        "--nproc-per-node",
-        ranks,
-        entry,
-        f"benchmarks.gpu.{module}",
-        *words,
-    ]
-
-
-def _start(words: list, environment: dict) -> tuple[subprocess.Popen, float]:
-    command = [sys.executable, *map(str, words)]
-    return subprocess.Popen(command, env={**os.environ, **environment}), time.monotonic()
-
-
-def _finish(
-    name: str, started: tuple[subprocess.Popen, float], limit: float, folder: Path, result: dict
-) -> None:
-    process, began = started
-    try:
-        code = process.wait(limit)
-    except subprocess.TimeoutExpired:
-        process.terminate()
-        process.wait()
-        code = f"no end within {limit} s"
-    print(f"{name}: status {code} after {time.monotonic() - began:.0f} s", flush=True)
-    if code != 0:
-        result["failures"].append(f"{name}: {code}")
-    _write(folder, result)
+    launch = ["-m", "onescience_check.runtime.launch", "--nproc-per-node", ranks]
+    return [*launch, entry, f"benchmarks.gpu.{module}", *words]
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
 """Two GPUs at full size, bf16, compiled: tensor and pipeline parallelism against one GPU.
 
-launch --nproc-per-node N scaling.py FOLDER LAYOUT        writes FOLDER/scaling_LAYOUT.json
+launch --nproc-per-node N scaling.py FOLDER LAYOUT ...      writes a FOLDER/scaling_LAYOUT.json for each
 """
 
+import gc
 import json
 import statistics
 import sys
@@ -14,6 +15,7 @@ import torch.distributed as dist
 
 from onescience_check.reference_models.modules.compiled import compile_parts
 from onescience_check.runtime import process_groups
+from onescience_check.runtime.core import mpu
 from onescience_check.runtime.flags import parse_args
 from onescience_check.runtime.pipeline.build import build_chunks, named_stages
 from onescience_check.runtime.pipeline.communication import communicator_for
@@ -27,7 +29,17 @@ MICRO_BATCHES = 8
 REPEATS = 5
 
 
-def main(folder: Path, layout: str) -> None:
+def main(folder: Path, layouts: list[str]) -> None:
+    for layout in layouts:
+        _measure(folder, layout)
+        mpu.destroy_model_parallel()
+        torch.compiler.reset()  # what was compiled holds the sizes of the groups it was compiled for
+        gc.collect()
+        torch.cuda.empty_cache()
+    process_groups.destroy_process_groups()
+
+
+def _measure(folder: Path, layout: str) -> None:
     tensor, pipeline, per_rank = LAYOUTS[layout]
     parse_args({}, None, models.flags(tensor, pipeline, per_rank, True, "--device", "cuda"))
     world = process_groups.initialize_process_groups(tensor, pipeline, per_rank, device="cuda")
@@ -74,7 +86,6 @@ def main(folder: Path, layout: str) -> None:
         (folder / f"scaling_{layout}.json").write_text(json.dumps(everyone))
         for row in everyone:
             print({key: value for key, value in row.items() if key != "kernels"}, flush=True)
-    process_groups.destroy_process_groups()
 
 
 def _now() -> float:
@@ -98,4 +109,4 @@ def _all_reduce_rate(size: dict, device) -> dict:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2])
+    main(Path(sys.argv[1]), sys.argv[2:])

@@ -8,12 +8,13 @@ def render(result: dict) -> str:
     parts = [
         "# Reference Pangu-Weather on GPUs\n",
         f"`{result['command']}`, commit {result['commit']}, {result['card']}, torch {result['torch']}, "
-        f"{result['date']}\n",
+        f"{result['date']}, {result['seconds']} s in all\n",
     ]
     if result["failures"]:
         parts.append("Failed: " + "; ".join(result["failures"]) + "\n")
-    if result.get("speed"):
-        parts += _speed(result["speed"])
+    if result["speed"]:
+        parts += _models(result["speed"]["models"])
+        parts += _blocks(result["speed"])
     if result.get("scaling"):
         parts += _scaling(result["scaling"])
     if result.get("correctness"):
@@ -40,90 +41,73 @@ def _rows(head: list[str], rows: list[list]) -> str:
     return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines) + "\n"
 
 
-def _speed(speed: dict) -> list[str]:
-    limits = speed["ceilings"]
-    parts = [
-        "## One GPU, full size, one sample, bf16\n",
-        f"Ceilings: matmul {limits['matmul_tflops']:.0f} TFLOP/s, copy {limits['copy_tbps']:.2f} TB/s.\n",
-    ]
-    models = speed["models"]
+def _models(models: dict) -> list[str]:
     rows = []
     for name, row in models.items():
-        if "failed" in row:
-            rows.append([name, row["failed"], "", "", ""])
-            continue
-        against = [
-            f"{models[base]['ms'] / row['ms']:.2f} x" if "ms" in models.get(base, {}) else "-"
-            for base in ("public", "public compiled")
-        ]
-        rows.append([name, f"{row['ms']:.1f}", *against, f"{row['peak GiB']:.1f}"])
-    parts.append(
-        _rows(["whole model", "ms a step", "against public", "against public compiled", "peak GiB"], rows)
-    )
+        against = [f"{models[base]['ms'] / row['ms']:.2f} x" for base in ("public", "public compiled")]
+        kernels = [f"{row['kernel_ms']:.1f}", row["kernel_calls"], row["waits of the host"]]
+        rows.append(
+            [name, f"{row['ms']:.1f}", f"{row['spread']:.1%}", *against, *kernels, f"{row['peak GiB']:.1f}"]
+        )
+    head = ["whole model", "ms a step", "spread", "against public", "against public compiled"]
+    head += ["ms in kernels", "kernels", "waits of the host", "peak GiB"]
+    parts = ["## One GPU, full size, one sample, bf16\n", _rows(head, rows)]
+    shown = models["reference compiled"]["kernels"][:15]
+    rows = [[f"{k['ms']:.2f}", k["calls"], k["kernel"][:60]] for k in shown]
+    return [*parts, "Kernels of a step of the compiled reference:\n", _rows(["ms", "calls", "kernel"], rows)]
+
+
+def _blocks(speed: dict) -> list[str]:
+    limits = speed["ceilings"]
     rows = []
     for name, row in speed["blocks"].items():
-        times = [
-            f"{row[key]:.2f}" for key in ("public", "public compiled", "reference", "reference compiled")
-        ]
-        rows.append(
-            [
-                name,
-                *times,
-                f"{row['floor_ms']:.2f}",
-                f"{row['tflops']:.0f}",
-                f"{row['share_of_matmul_ceiling']:.0%}",
-                f"{row['share_of_copy_ceiling']:.0%}",
-            ]
-        )
-    head = [
-        "block, forward + backward, ms",
-        "public",
-        "compiled",
-        "reference",
-        "compiled",
-        "floor",
-        "TFLOP/s",
-    ]
-    parts.append(_rows([*head, "of matmul ceiling", "of copy ceiling"], rows))
-    return parts
+        styles = ("public", "public compiled", "torch attention", "reference", "reference compiled")
+        times = [f"{row[key]:.2f}" for key in styles]
+        ceilings = [f"{row[key]:.0%}" for key in ("share_of_matmul_ceiling", "share_of_copy_ceiling")]
+        rows.append([name, *times, f"{row['floor_ms']:.2f}", f"{row['tflops']:.0f}", *ceilings])
+    head = ["block, forward + backward, ms", "public", "compiled", "torch attention", "reference", "compiled"]
+    head += ["floor", "TFLOP/s", "of matmul ceiling", "of copy ceiling"]
+    found = f"matmul {limits['matmul_tflops']:.0f} TFLOP/s, copy {limits['copy_tbps']:.2f} TB/s"
+    return ["## One block, one sample, bf16\n", f"Ceilings: {found}.\n", _rows(head, rows)]
 
 
 def _scaling(scaling: dict) -> list[str]:
     rows = []
     for name, ranks in sorted(scaling.items()):
-        one = scaling.get("one_compiled" if "compiled" in name else "one")
-        layout = name.removesuffix("_compiled")
-        row = ranks[0]
+        one, row = scaling.get("one"), ranks[0]
         cells = [name]
         for count in (1, 8):
             if f"ms_{count}" not in row:
                 cells += ["", ""]
                 continue
             cells += [
-                f"{row[f'ms_{count}']:.0f}",
+                f"{row[f'ms_{count}']:.0f} ({row[f'spread_{count}']:.1%})",
                 f"{one[0][f'ms_{count}'] / row[f'ms_{count}']:.2f} x" if one else "",
             ]
-        if layout.startswith("pp2") and one:
-            chunks = 2 if "interleaved" in layout else 1
+        if name.startswith("pp2") and one:
+            chunks = 2 if "interleaved" in name else 1
             ideal = 1 / (1 + 8 * chunks)  # (p - 1) / (m + p - 1) in units of a chunk
             bubble = 1 - one[0]["ms_8"] / (2 * row["ms_8"])
             cells += [f"{bubble:.1%} ({ideal:.1%})", f"{(1 - bubble) / (1 - ideal):.1%}"]
         else:
             cells += ["", ""]
+        sending = sum(k["ms"] for k in row["kernels"] if "nccl" in k["kernel"])
+        cells.append(f"{sending:.0f} of {row['kernel_ms']:.0f}" if len(ranks) > 1 else "")
         peaks = [rank["peak_gib_8"] for rank in ranks]
-        guesses = [estimate.rank_gib(layout, number, rank["parameters"]) for number, rank in enumerate(ranks)]
+        guesses = [estimate.rank_gib(name, number, rank["parameters"]) for number, rank in enumerate(ranks)]
         cells += [" / ".join(f"{value:.1f}" for value in values) for values in (peaks, guesses)]
         rows.append(cells)
     head = [
         "layout",
-        "ms, 1 micro-batch",
+        "ms, 1 micro-batch (spread)",
         "speed-up",
         "ms, 8",
         "speed-up",
         "idle share (bubble)",
         "of what it allows",
+        "ms in NCCL's kernels, of all",
     ]
-    parts = ["## Two GPUs\n", _rows([*head, "peak GiB per rank", "estimate"], rows)]
+    parts = ["## Two GPUs, compiled\n", _rows([*head, "peak GiB per rank", "estimate"], rows)]
     sent = next(
         (ranks[0]["boundary_bytes"] for ranks in scaling.values() if "boundary_bytes" in ranks[0]), None
     )
@@ -141,7 +125,7 @@ def _correctness(rows: list[dict]) -> list[str]:
     lines = [
         [
             f"{row['tp']} x {row['pp']}, {row['chunks']}",
-            row["dtype"],
+            row["dtype"] + (", compiled" if row["compiled"] else ""),
             row["backend"] + (", through host" if row["host_staged"] else ""),
             f"{row['worst_error_over_allowed']:.2f}",
             f"{row['largest_loss_error_in_20_steps']:.1e}",

@@ -25,6 +25,6 @@ def compile_parts(model: nn.Module) -> None:
     torch._dynamo.config.recompile_limit = 128  # blocks share their code, but not grids and drop-path rates
     for name, module in model.named_modules():
         if name.rpartition(".")[2] in _AROUND_THE_BLOCKS:
-            module.compile()
+            module.compile(dynamic=False)
         for block in module.blocks.children() if hasattr(module, "blocks") else ():
-            block.compile()
+            block.compile(dynamic=False)
