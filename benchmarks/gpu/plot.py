@@ -19,6 +19,7 @@ def main(source: Path, target: Path) -> None:
     bars = left.bar(STYLES, [speed["models"][style]["ms"] for style in STYLES])
     left.bar_label(bars, fmt="%.0f")
     left.set(title="One GPU, full size: a step", ylabel="ms")
+    left.margins(y=0.1)
     left.tick_params(axis="x", rotation=20)
     for place, style in enumerate((*STYLES, "floor_ms")):
         times = [row[style] for row in speed["blocks"].values()]
@@ -28,10 +29,11 @@ def main(source: Path, target: Path) -> None:
     middle.set_xticks([x + 0.32 for x in range(len(speed["blocks"]))], list(speed["blocks"]), fontsize=8)
     middle.set(title="One block, forward + backward", ylabel="ms")
     middle.legend(fontsize=8)
-    names = list(scaling)
+    names = ["one", "tp2", "pp2", "pp2_interleaved"]
     bars = right.bar(names, [scaling[name][0]["ms_8"] for name in names])
     right.bar_label(bars, fmt="%.0f")
     right.set(title="Stages, 8 micro-batches", ylabel="ms")
+    right.margins(y=0.1)
     right.tick_params(axis="x", rotation=20, labelsize=8)
     figure.suptitle(f"{result['card']}, bf16, commit {result['commit'][:9]}")
     figure.savefig(target, dpi=110)

@@ -50,9 +50,10 @@ def main(folder: Path) -> None:
     for style, (build, block) in STYLES.items():
         result["models"][style], _ = _model(build(**models.FULL), compiled=False)
         # The compiled model lives on while its blocks are timed: they need not be compiled again.
-        result["models"][f"{style} compiled"], _kept = _model(build(**models.FULL), compiled=True)
+        result["models"][f"{style} compiled"], kept = _model(build(**models.FULL), compiled=True)
         for name, sizes in BLOCKS.items():
             result["blocks"][name] |= _block(style, block, sizes)
+        del kept
     for name, sizes in BLOCKS.items():
         _compare_with_floor(result["blocks"][name], sizes, ceilings)
     for name, row in (result["models"] | result["blocks"]).items():
