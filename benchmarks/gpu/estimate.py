@@ -1,4 +1,6 @@
-"""Memory of a rank from the sizes of the model, to hold against what is measured."""
+"""Memory of a rank from the sizes of the model, to hold against what is measured: the balance table of
+``onescience-check report`` times the micro-batches that are under way, plus the parameters.
+"""
 
 import math
 

@@ -149,12 +149,16 @@ def _balance(model: ModelReport) -> Section:
             row.layers or "–",
             f"{row.cost:.3g}" if row.cost is not None else "?",
             f"{row.share:.2f}" if row.share is not None else "?",
+            _bytes(row.kept),
         )
         for row in table.rows
     )
     notes = [f"Estimated by {table.method}; ✅ within 20 % of the mean."] if table.method else []
     return Section(
-        "Balance", ("", "stage", "layers × blocks", "cost", "of the mean"), rows, (*notes, *table.notes)
+        "Balance",
+        ("", "stage", "layers × blocks", "cost", "of the mean", "kept"),
+        rows,
+        (*notes, *table.notes),
     )
 
 

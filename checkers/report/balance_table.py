@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..tpstate.stage_models import Stack, balance, stacks
+from ..tpstate.stage_models import KEPT_BY_ALL_RANKS, KEPT_SPLIT, Stack, balance, stacks
 from .model import BalanceRow, BalanceTable, Mark
 from .subjects import Subject
 
@@ -20,12 +20,21 @@ def balance_table(subject: Subject) -> BalanceTable:
         notes.append("The stages are told apart at run time, so their work cannot be compared.")
     if found is None or not family.ordered:
         notes += [text for stage, own in built for text in _unknown(stage.cls.name, own)]
-        rows = tuple(BalanceRow(stage.cls.name, _layers(own), None, None, Mark.OPEN) for stage, own in built)
+        rows = tuple(
+            BalanceRow(stage.cls.name, _layers(own), None, None, _kept(own), Mark.OPEN)
+            for stage, own in built
+        )
         return BalanceTable("", rows, tuple(notes))
     if not found.is_estimate:
         unknown = sorted({name for _, own in built for stack in own for name in _missing(stack)})
         notes.append(
             f"Blocks are counted, since {', '.join(unknown)} is not known with the default arguments."
+        )
+    if any(_kept(own) for _, own in built):
+        notes.append(
+            f"Kept: what the blocks keep for backward of one sample, {KEPT_BY_ALL_RANKS + KEPT_SPLIT} numbers of 16 "
+            f"bits a token and channel ({KEPT_BY_ALL_RANKS} + {KEPT_SPLIT} / tp with tensor parallelism; less where "
+            "layers are recomputed). 1F1B keeps p - r micro-batches on rank r of p."
         )
     notes.append("Embedding, sampling and recovery layers are not counted.")
     costs = dict(found.costs)
@@ -35,6 +44,7 @@ def balance_table(subject: Subject) -> BalanceTable:
             _layers(own),
             costs[stage],
             1 + found.deviation(stage),
+            _kept(own),
             Mark.YES if abs(found.deviation(stage)) <= TOLERANCE else Mark.NO,
         )
         for stage, own in built
@@ -46,6 +56,11 @@ def _layers(own: list[Stack]) -> str:
     return ", ".join(
         f"{stack.attr or stack.style} × {stack.depth if stack.depth is not None else '?'}" for stack in own
     )
+
+
+def _kept(own: list[Stack]) -> int | None:
+    sizes = [stack.kept_bytes for stack in own]
+    return None if None in sizes or not sizes else sum(size or 0 for size in sizes)
 
 
 def _unknown(name: str, own: list[Stack]) -> list[str]:

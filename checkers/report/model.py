@@ -115,12 +115,16 @@ class BoundaryTable:
 
 @dataclass(frozen=True)
 class BalanceRow:
-    """The work of one stage; `share` is relative to the mean of all stages."""
+    """The work of one stage; `share` is relative to the mean of all stages.
+
+    `kept` is what its blocks keep for backward of one sample, in bytes, of 16-bit numbers, without tensor parallelism.
+    """
 
     stage: str
     layers: str
     cost: int | None
     share: float | None
+    kept: int | None
     mark: Mark
 
 

@@ -15,6 +15,9 @@ from .analysis import Analysis
 from .events import Built, Site
 from .values import Const, Heap, Obj, Seq, Value, poly_of
 
+KEPT_BY_ALL_RANKS, KEPT_SPLIT = 2 + 2, 3 + 1 + 4 + 4
+"""Numbers per token and channel that a block keeps: of its LayerNorms, and those that tensor parallelism splits."""
+
 _DEPTH = ("depth", "num_layers", "n_layers", "num_blocks", "n_blocks", "depths")
 
 _PARTS = ("num_local", "num_global")
@@ -53,6 +56,15 @@ class Stack:
         if self.depth is None or self.dim is None or self.tokens is None or self.window is None:
             return None
         return self.depth * self.tokens * (12 * self.dim**2 + 2 * math.prod(self.window) * self.dim)
+
+    @property
+    def kept_bytes(self) -> int | None:
+        """What the blocks keep for backward of one sample in 16-bit numbers, on one tensor-parallel rank: inputs and
+        outputs of both LayerNorms, q, k, v, the mixed values, and the MLP of 4 dim before and after its activation.
+        """
+        if self.depth is None or self.dim is None or self.tokens is None:
+            return None
+        return self.depth * self.tokens * self.dim * (KEPT_BY_ALL_RANKS + KEPT_SPLIT) * 2
 
 
 @dataclass(frozen=True)

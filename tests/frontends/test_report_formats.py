@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.gpu import estimate
 from onescience_check.checkers.frontends import report_json, report_markdown, report_text
 from onescience_check.checkers.report.model import (
     At,
@@ -106,6 +107,9 @@ def test_the_reference_model_is_ready() -> None:
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr
     (found,) = json.loads(done.stdout)["models"]
     assert found["ready"] is True and found["tasks"] == []
+    # What the GPU harness holds the measured memory against is what the report says.
+    kept = [row["kept"] / 2**30 for row in found["balance"]["rows"]]
+    assert kept == pytest.approx([estimate.activation_gib([stage]) for stage in range(4)])
 
 
 def test_nothing_found_and_nothing_there(tmp_path: Path) -> None:

@@ -41,6 +41,8 @@ def test_the_tables_of_a_right_model(tree: Tree) -> None:
     ]
     # depth x tokens x (12 dim^2 + 2 window dim), two blocks on each stage
     assert [row.cost for row in model.balance.rows] == [2 * 128 * (12 * 32**2 + 2 * 8 * 32)] * 2
+    # depth x tokens x dim x 16 numbers of 2 bytes
+    assert [row.kept for row in model.balance.rows] == [2 * 128 * 32 * 16 * 2] * 2
     assert [(row.layer, row.slice, row.original_slice) for row in model.drop_path.rows] == [
         ("layer1", "?", "?"),  # one rate does not tell its ramp
         ("layer2", "?", "?"),
