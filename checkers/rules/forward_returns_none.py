@@ -23,7 +23,10 @@ class ForwardReturnsNone(Rule):
     why = "A forgotten `return` gives None without an error; the failure shows in the module that uses it."
     symptom = Symptom.CRASH
     runtime = "AttributeError: 'NoneType' object has no attribute 'shape', in another file than the fault"
-    limits = "Silent where more than one open condition leads to the end of the forward."
+    limits = (
+        "Silent where more than one open condition leads to the end of the forward, and where a written `return None` "
+        "depends on an open condition."
+    )
     guide = "beyond the guide"
     maturity = "stable"
 

@@ -147,7 +147,9 @@ def join_returns(frame: Frame, falls_through: bool) -> Value:
         nothing = NothingReturned(None, f"{frame.owner.name}.forward")
     tail: Value | None = nothing if falls_through else None
     for conditions, value, node in reversed(frame.returns):
-        if isinstance(node, ast.Return) and node.value is None:
+        forgotten = isinstance(node, ast.Return) and node.value is None
+        # A None that is written out and depends on a condition is meant: callers are expected to know the condition.
+        if forgotten or (value == NONE and not conditions):
             value = nothing
         if tail is None:
             tail = value

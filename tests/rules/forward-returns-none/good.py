@@ -35,3 +35,26 @@ class Block(nn.Module):
     def forward(self, x):
         self.probe(x)
         return x + self.gate(x)
+
+
+class Grouping(nn.Module):
+    """Says by None that there was nothing to group; its callers give a mask."""
+
+    def __init__(self, dim, config):
+        super().__init__()
+        self.fc = ColumnParallelLinear(dim, dim, config=config, init_method=config.init_method, gather_output=True)
+
+    def forward(self, x, mask):
+        if mask is None:
+            return None
+        y, _ = self.fc(x * mask)
+        return y
+
+
+class Grouped(nn.Module):
+    def __init__(self, dim, config):
+        super().__init__()
+        self.grouping = Grouping(dim, config)
+
+    def forward(self, x, mask):
+        return x + self.grouping(x, mask)
