@@ -37,7 +37,10 @@ LAYOUTS = {  # ranks: (tensor, pipeline, chunks per rank)
     4: [(2, 2, None), (2, 2, 2)],
     8: [(2, 4, None)],
 }
-COMPILED = {2: [(2, 1, None)]}  # once more, in bfloat16, with what torch.compile makes of it
+COMPILED = {
+    1: [(1, 1, None)],
+    2: [(2, 1, None)],
+}  # once more, in bfloat16, with what torch.compile makes of it
 MICRO_BATCHES = 4
 STEPS = 20
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}

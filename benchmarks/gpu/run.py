@@ -46,6 +46,9 @@ def main() -> int:
         "torch": torch.__version__,
         "failures": [],
     }
+    if gpus == 1 and set(options.only) == {"scaling"}:
+        print("error: scaling needs two GPUs, and there is one", file=sys.stderr)
+        return 1
     with tempfile.TemporaryDirectory() as name:
         result["target"] = str(options.output / f"gpu-{result['date']}.json")
         for lanes in _steps(Path(name), options.only, min(gpus, 2)):
@@ -92,7 +95,8 @@ def _steps(folder: Path, only, gpus: int) -> list[list[list[Job]]]:
 
     What is timed has a GPU, or both, to itself; what is not timed shares them at the end.
     """
-    first, last = ({"CUDA_VISIBLE_DEVICES": str(gpu)} for gpu in (0, gpus - 1))
+    chosen = os.environ.get("CUDA_VISIBLE_DEVICES", "0,1").split(",")
+    first, last = ({"CUDA_VISIBLE_DEVICES": chosen[gpu]} for gpu in (0, gpus - 1))
     speed = Job("speed", _module("speed", folder), first | {"MASTER_PORT": "29511"}, 300)
     one = Job("scaling, one GPU", _ranks(1, "scaling", folder, "one"), last, 200)
     two = Job("scaling, two GPUs", _ranks(2, "scaling", folder, *TWO_GPUS), {}, 300)

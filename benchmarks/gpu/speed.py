@@ -48,7 +48,7 @@ def main(folder: Path) -> None:
     print(ceilings, flush=True)
     result = {"ceilings": ceilings, "models": {}, "blocks": {name: {} for name in BLOCKS}}
     for style, (build, block) in STYLES.items():
-        result["models"][style], _ = _model(build(**models.FULL), compiled=False)
+        result["models"][style] = _model(build(**models.FULL), compiled=False)[0]
         # The compiled model lives on while its blocks are timed: they need not be compiled again.
         result["models"][f"{style} compiled"], kept = _model(build(**models.FULL), compiled=True)
         for name, sizes in BLOCKS.items():

@@ -10,6 +10,13 @@ TOLERANCE = 0.2
 """Of the mean: the guide allows 20 %."""
 
 
+KEPT_MEANS = (
+    f"Kept: what the blocks keep for backward of one sample, estimated as {KEPT_BY_ALL_RANKS + KEPT_SPLIT} numbers of "
+    f"16 bits a token and channel, as in a transformer block ({KEPT_BY_ALL_RANKS} + {KEPT_SPLIT} / tp with tensor "
+    "parallelism; less where layers are recomputed). 1F1B keeps p - r micro-batches on rank r of p."
+)
+
+
 def balance_table(subject: Subject) -> BalanceTable:
     """One row for each stage; without figures, and with the reason, where one of them is not known."""
     family = subject.family
@@ -18,6 +25,8 @@ def balance_table(subject: Subject) -> BalanceTable:
     notes = [f"No class has rank {rank}: its work is unknown." for rank in family.gaps]
     if not family.ordered:
         notes.append("The stages are told apart at run time, so their work cannot be compared.")
+    if any(_kept(own) for _, own in built):
+        notes.append(KEPT_MEANS)
     if found is None or not family.ordered:
         notes += [text for stage, own in built for text in _unknown(stage.cls.name, own)]
         rows = tuple(
@@ -29,12 +38,6 @@ def balance_table(subject: Subject) -> BalanceTable:
         unknown = sorted({name for _, own in built for stack in own for name in _missing(stack)})
         notes.append(
             f"Blocks are counted, since {', '.join(unknown)} is not known with the default arguments."
-        )
-    if any(_kept(own) for _, own in built):
-        notes.append(
-            f"Kept: what the blocks keep for backward of one sample, {KEPT_BY_ALL_RANKS + KEPT_SPLIT} numbers of 16 "
-            f"bits a token and channel ({KEPT_BY_ALL_RANKS} + {KEPT_SPLIT} / tp with tensor parallelism; less where "
-            "layers are recomputed). 1F1B keeps p - r micro-batches on rank r of p."
         )
     notes.append("Embedding, sampling and recovery layers are not counted.")
     costs = dict(found.costs)

@@ -59,10 +59,11 @@ class Stack:
 
     @property
     def kept_bytes(self) -> int | None:
-        """What the blocks keep for backward of one sample in 16-bit numbers, on one tensor-parallel rank: inputs and
-        outputs of both LayerNorms, q, k, v, the mixed values, and the MLP of 4 dim before and after its activation.
+        """What the blocks keep for backward of one sample in 16-bit numbers without tensor parallelism, as transformer
+        blocks: inputs and outputs of both LayerNorms, q, k, v, the mixed values, and the MLP of 4 dim before and after
+        its activation.
         """
-        if self.depth is None or self.dim is None or self.tokens is None:
+        if self.depth is None or self.dim is None or self.tokens is None or self.window is None:
             return None
         return self.depth * self.tokens * self.dim * (KEPT_BY_ALL_RANKS + KEPT_SPLIT) * 2
 

@@ -60,8 +60,8 @@ class MasterWeightAdamW:
         self._average_over_replicas()
         norm = self.gradient_norm()
         self.adam.found_inf = (~norm.isfinite()).float()
-        if self.clip_grad:
-            self.adam.grad_scale = ((norm + 1e-6) / self.clip_grad).clamp(min=1.0).float()
+        excess = (norm + 1e-6) / self.clip_grad if self.clip_grad else torch.zeros_like(norm)
+        self.adam.grad_scale = excess.clamp(min=1.0).float()
         self.adam.step()
         self.copy_to_weights()
         self.zero_grad()
@@ -82,9 +82,9 @@ class MasterWeightAdamW:
         """
         from megatron.core import parallel_state
 
+        self._sum_taken_gradients()
         counts_all = parallel_state.get_tensor_model_parallel_rank() == 0
-        device = next(iter(self.masters.values())).device
-        total = torch.zeros((), dtype=torch.float64, device=device)
+        total = torch.zeros((), dtype=torch.float64, device=torch.cuda.current_device())
         mine = [
             gradient
             for name, gradient in self._gradients().items()
@@ -171,7 +171,11 @@ class MasterWeightAdamW:
             saved_master = entries.pop("master", None)
             if master is not self.parameters[name]:
                 master.copy_(self.parameters[name] if saved_master is None else saved_master)
-            self.adam.state[master] = {key: value.to(master.device).clone() for key, value in entries.items()}
+            # The fused kernel walks through memory, so the moments must lie there as the weights do.
+            self.adam.state[master] = {
+                key: torch.empty_like(master if value.ndim else value, device=master.device).copy_(value)
+                for key, value in entries.items()
+            }
 
 
 def build_schedule(optimizer: MasterWeightAdamW):

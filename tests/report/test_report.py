@@ -51,6 +51,14 @@ def test_the_tables_of_a_right_model(tree: Tree) -> None:
     assert all(row.mark is Mark.YES for row in model.drop_path.rows)
 
 
+def test_memory_is_estimated_where_the_blocks_are_known_to_attend(tree: Tree) -> None:
+    for name in STAGE_FILES:
+        tree.edit(name, "window_size=(2, 4)", "window_size=read_window()")
+    balance = tree.model().balance
+    assert [row.kept for row in balance.rows] == [None, None]
+    assert not any("Kept" in note for note in balance.notes)
+
+
 def test_the_call_tree_reaches_the_parallel_layers(tree: Tree) -> None:
     first, second = tree.model().tree
     assert [child.name for child in first.children] == ["layer1", "layer2"]

@@ -87,3 +87,52 @@ def test_bfloat16_gradients_of_micro_batches_are_summed_in_float32(one_rank):
         for parameter in parameters.values():
             parameter.sum().backward()
     assert optimizer.step().item() == pytest.approx(300 * 16**0.5)
+
+
+def test_the_norm_counts_gradients_that_were_only_taken(one_rank):
+    parameters = make_parameters(torch.bfloat16)
+    optimizer = MasterWeightAdamW(parameters)
+    for parameter in parameters.values():
+        (3 * parameter).sum().backward()
+    assert optimizer.gradient_norm().item() == pytest.approx(3 * 16**0.5)
+
+
+def test_gradients_are_no_longer_clipped_once_the_limit_is_gone(one_rank):
+    clipped, free = make_parameters(torch.float32), make_parameters(torch.float32)
+    first, second = MasterWeightAdamW(clipped), MasterWeightAdamW(free)
+    second.clip_grad = 0
+    for optimizer, parameters in ((first, clipped), (second, free)):
+        backward(parameters, 1e-3, 0)  # below the limit
+        optimizer.step()
+    backward(clipped, 1e3, 1)
+    first.step()
+    first.clip_grad = 0
+    first.load_state_dict(second.state_dict())
+    for optimizer, parameters in ((first, clipped), (second, free)):
+        backward(parameters, 10.0, 2)
+        optimizer.step()
+    for name, entry in first.state_dict().items():
+        torch.testing.assert_close(entry["exp_avg"], second.state_dict()[name]["exp_avg"], msg=name)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_a_checkpoint_resumes_with_weights_that_lie_differently_in_memory(one_rank, dtype):
+    def run(change_layout):
+        torch.manual_seed(0)
+        layer = nn.Conv2d(4, 8, 3).to(dtype)
+        parameters = dict(layer.named_parameters())
+        optimizer = MasterWeightAdamW(parameters)
+        backward(parameters, 1.0, 0)
+        optimizer.step()
+        if change_layout:
+            state, weights = optimizer.state_dict(), layer.state_dict()
+            layer = nn.Conv2d(4, 8, 3).to(dtype, memory_format=torch.channels_last)
+            layer.load_state_dict(weights)
+            parameters = dict(layer.named_parameters())
+            optimizer = MasterWeightAdamW(parameters)
+            optimizer.load_state_dict(state)
+        backward(parameters, 1.0, 1)
+        optimizer.step()
+        return layer.weight.detach()
+
+    torch.testing.assert_close(run(True), run(False))

@@ -68,7 +68,7 @@ def backward_kernel(
 
 @torch.library.custom_op("onescience_check::bias_gelu", mutates_args=())
 def fused(x: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
-    """GELU(x + bias). x: (..., C) without gaps, bias: (C,)."""
+    """GELU(x + bias). x: (..., C) and bias: (C,), both without gaps."""
     out = torch.empty_like(x)
     channels = x.shape[-1]
     tokens = x.numel() // channels
