@@ -20,6 +20,7 @@ def build_external(
     """An instance of a library class: a parallel layer, a container, or a module that is not read."""
     row = providers.provider_for(interp.project, External(obj.cls.dotted))
     if row is not None:
+        row = providers.as_called(row, interp.site(node).module, kwargs)
         build_parallel(interp, obj, row, args, kwargs, node)
         return obj
     last = obj.cls.dotted.rsplit(".", 1)[-1]
@@ -144,6 +145,8 @@ def _output(
             return Tensor(State.FULL, width=width, why=why, role="gathered")
         why = interp.step(node, f"`{name}` is column-parallel: its output is split")
         fused = row.fused or "Merged" in obj.cls.dotted or "QKV" in obj.cls.dotted
+        # With Megatron's `stride` a rank holds its share of q, then of k, then of v.
+        fused = fused or obj.args.get("stride", Const(1)) != Const(1)
         role = "fused" if fused else "column"
         return Tensor(State.SHARDED, width=width, why=why, role=role, tag=f"column#{obj.serial}")
     reduces = flag(interp, obj, "reduce_results", True)

@@ -69,6 +69,12 @@ _OLD_COLUMN = Provider("Megatron-LM 2", COLUMN, PAIR, gather=True)
 
 _OLD_ROW = Provider("Megatron-LM 2", ROW, PAIR, parallel=False)
 
+BEFORE_CONFIG = {
+    COLUMN: replace(_OLD_COLUMN, name="Megatron-Core 0.2"),
+    ROW: replace(_OLD_ROW, name="Megatron-Core 0.2"),
+}
+"""Before version 0.3 the layers of Megatron-Core took no config."""
+
 _TENSOR_COLUMN = Provider("fairscale", COLUMN, TENSOR, gather=True, positional=_FEATURES)
 
 _TENSOR_ROW = Provider("fairscale", ROW, TENSOR, parallel=False, positional=_FEATURES)

@@ -8,15 +8,21 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterable
 from dataclasses import replace
 
-from ..facts.module import ClassFacts
+from ..facts.module import ClassFacts, ImportEdge, ModuleFacts
 from ..project.project import External, Project
-from .provider_table import COLUMN, PAIR, ROW, TENSOR, UNDECIDED, Provider, compiled
+from .provider_table import BEFORE_CONFIG, COLUMN, PAIR, ROW, TENSOR, UNDECIDED, Provider, compiled
 
 _NAMES = re.compile(
     r"(Column|Row)Parallel(Linear|GELU)?|ParallelEmbedding|ReplicatedLinear|LinearNoTP|QKVParallel|Column|Row"
 )
+
+_NEWER_PARTS = frozenset(
+    {"core", "training", "legacy", "inference", "energon", "bridge", "post_training", "rl"}
+)
+"""Parts of `megatron` that came with or after Megatron-Core 0.3."""
 
 _OWN_NAME = re.compile(r"^\w*?(Column|Row)Parallel(Linear)?(Torch)?$")
 
@@ -32,6 +38,24 @@ def provider_for(project: Project, cls: ClassFacts | External) -> Provider | Non
     if cache_key not in memo:
         memo[cache_key] = _find(project, cls)
     return memo[cache_key]
+
+
+def as_called(row: Provider, module: ModuleFacts, arguments: Iterable[str]) -> Provider:
+    """The row that a call means where the source of the layer, and so its version, is not in the tree.
+
+    A file that imports from Megatron-LM as it was laid out until 2023 (`megatron.model`, `from megatron import
+    get_args`) and gives a layer no config may well be written for the Megatron-Core of that time, which took none.
+    """
+    if row.name != "Megatron-Core" or row.kind not in BEFORE_CONFIG or "config" in arguments:
+        return row
+    old = any(_is_old_layout(edge) for edge in module.edges)
+    return BEFORE_CONFIG[row.kind] if old else row
+
+
+def _is_old_layout(edge: ImportEdge) -> bool:
+    top, _, rest = edge.module.partition(".")
+    inside = (rest.split(".")[0],) if rest else edge.names
+    return top == "megatron" and any(name not in _NEWER_PARTS for name in inside)
 
 
 def _find(project: Project, cls: ClassFacts | External) -> Provider | None:

@@ -14,7 +14,7 @@ from .interpreter import Interpreter
 from .provider_table import COLUMN
 from .states import State
 from .symbols import Poly
-from .values import PER_RANK, UNKNOWN, Const, Kwargs, Obj, Pair, Sym, Tensor, Value, poly_of
+from .values import PER_RANK, TP, UNKNOWN, Const, Kwargs, Obj, Pair, Sym, Tensor, Value, poly_of
 
 
 def operands_of(interp: Interpreter, given: Value, node: ast.expr) -> list[Value]:
@@ -105,6 +105,8 @@ def combine(interp: Interpreter, left: Value, right: Value, node: ast.expr, addi
         other = right if tensor is left else left
         if not isinstance(tensor, Tensor):
             return UNKNOWN
+        if isinstance(other, Sym) and TP in other.tags and not additive:
+            return tensor.but(role="")  # a share of a parameter: the ranks' shares add up to it
         if isinstance(other, Const | Sym):
             return tensor
         return _with_unknown(tensor, additive)
