@@ -102,6 +102,14 @@ class Family:
         return next((stage for stage in self.stages if stage.rank == rank), None)
 
 
+def _takes_input(cls: ClassFacts) -> bool:
+    """Whether the schedule could hand the class its input: `set_input_tensor(self, input_tensor)`."""
+    method = cls.methods.get("set_input_tensor")
+    return method is not None and (
+        len(method.args.posonlyargs + method.args.args) > 1 or bool(method.args.vararg)
+    )
+
+
 class Stages:
     """All stage families of a project; `project.knowledge(Stages)` computes them once."""
 
@@ -186,7 +194,7 @@ class Stages:
         marked = {id(cls) for cls in mapped} | set(self._numbered)
         found = []
         for cls in self.project.classes():
-            if id(cls) in marked or ("set_input_tensor" in cls.methods and self._runs_in_a_pipeline(cls)):
+            if id(cls) in marked or (_takes_input(cls) and self._runs_in_a_pipeline(cls)):
                 if not self.project.is_framework(cls.module):
                     found.append(cls)
         return found + [cls for cls in mapped if not any(cls is other for other in found)]

@@ -30,7 +30,7 @@ class CollectiveResultDiscarded(Rule):
 
     code, symbol = "W7605", "collective-result-discarded"
     message = "`%(call)s` returns the result, and nothing takes it: `%(argument)s` stays what this rank had"
-    advice = "Write `%(argument)s = %(call)s(%(argument)s)`."
+    advice = "Write `%(target)s = %(call)s(%(argument)s)`."
     why = "The region functions are autograd functions: they return a new tensor and promise nothing about the old one."
     symptom = Symptom.WRONG_NUMBERS
     runtime = "Each rank goes on with its own part; the loss differs between ranks, silently."
@@ -70,10 +70,18 @@ class CollectiveResultDiscarded(Rule):
             lines = {
                 module.text.count("\n", 0, match.end()) + 1 for match in _STATEMENT.finditer(module.text)
             }
-            for node in nodes_near(module.tree, lines) if lines else ():
+            near = list(nodes_near(module.tree, lines)) if lines else []
+            refused = {
+                id(part)
+                for node in near
+                if isinstance(node, ast.With) and _expects_error(node)
+                for part in node.body
+            }
+            for node in near:
                 if (
                     isinstance(node, ast.Expr)
                     and node.lineno in lines
+                    and id(node) not in refused
                     and isinstance(node.value, ast.Call)
                     and node.value.args
                 ):
@@ -87,7 +95,15 @@ class CollectiveResultDiscarded(Rule):
                             decided=is_lost,
                             call=call,
                             argument=argument,
+                            target=argument
+                            if isinstance(node.value.args[0], ast.Name | ast.Attribute)
+                            else "result",
                         )
+
+
+def _expects_error(block: ast.With) -> bool:
+    """`with pytest.raises(…)`, `with self.assertRaises(…)`: there is no result."""
+    return any("raises" in ast.unparse(item.context_expr).lower() for item in block.items)
 
 
 def _is_parallel(analysis: Analysis, module: ModuleFacts, name: str) -> bool:

@@ -15,12 +15,14 @@ from ..rule import Rule, Symptom
 from ..tpstate.verdicts import place_of
 
 if TYPE_CHECKING:
+    from ..facts.module import ModuleFacts
     from ..tpstate.analysis import Analysis
 
 _LAYERS = re.compile(
     r"(^|[._])(num_layers|n_layers?|depths?|num_blocks|n_blocks|layers|blocks|processor_size|total_\w+)$"
 )
-_VALIDATED = re.compile(r"(^|[._ (])(config|args|cfg)\.")
+_VALIDATED = re.compile(r"(^|[._ (])(config|args|cfg)\w*\.")
+"""What Megatron's own checks have seen before a model is built."""
 _CHECKED = re.compile(
     r"\bdivmod\(|%\s*(\(?\s*)?[\w.]*(pp|stages|pipeline|world_size)|math\.ceil\(|-\s*\(\s*-|ensure_divisibility"
 )
@@ -70,6 +72,8 @@ class LayerSplitDropsRemainder(Rule):
                 if isinstance(function, ast.FunctionDef) and "//" in module.text_of(function):
                     for node in _splits(function):
                         left, right = ast.unparse(node.left), ast.unparse(node.right)
+                        if _VALIDATED.search(_origin(analysis, module, function, left)):
+                            continue
                         yield self.finding(
                             place_of(module, node),
                             object=function.name,
@@ -77,6 +81,29 @@ class LayerSplitDropsRemainder(Rule):
                             left=left,
                             right=right,
                         )
+
+
+def _origin(analysis: Analysis, module: ModuleFacts, function: ast.FunctionDef, count: str) -> str:
+    """Where a layer count comes from: what an attribute is set to in this file, what callers pass for a parameter."""
+    if count.startswith("self."):
+        values = [
+            ast.unparse(node.value)
+            for node in walk(module.tree)
+            if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == count
+        ]
+        return " ".join(values)
+    names = [arg.arg for arg in (*function.args.posonlyargs, *function.args.args)]
+    if count not in names:
+        return ""
+    place = names.index(count) - (names[0] in ("self", "cls"))
+    passed = []
+    for other in analysis.project.modules:
+        if f"{function.name}(" in other.text:
+            for call in walk(other.tree):
+                if isinstance(call, ast.Call) and ast.unparse(call.func).split(".")[-1] == function.name:
+                    passed += [keyword.value for keyword in call.keywords if keyword.arg == count]
+                    passed += call.args[place : place + 1]
+    return " ".join(map(ast.unparse, passed))
 
 
 def _splits(function: ast.FunctionDef) -> Iterator[ast.BinOp]:
