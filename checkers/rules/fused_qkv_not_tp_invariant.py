@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,9 @@ from ..tpstate.verdicts import at, by_site, evidence, first_certain, owner_name,
 
 if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
+
+
+_QKV = re.compile(r"(?<![a-z])([qkv]|[qkv]{3}|(query|key|value)s?)(?![a-z])", re.IGNORECASE)
 
 
 class FusedQkvNotTpInvariant(Rule):
@@ -90,7 +94,11 @@ class FusedQkvNotTpInvariant(Rule):
                 )
         for thirds in by_site(analysis.log.events, ThirdsTaken):
             cut = first_certain(
-                [event for event in thirds if event.count == 3 and event.tensor.role == "column"]
+                [
+                    event
+                    for event in thirds
+                    if event.count == 3 and event.tensor.role == "column" and _speaks_of_qkv(event)
+                ]
             )
             if cut is not None:
                 how = "a fused column-parallel projection is cut into three contiguous parts"
@@ -109,6 +117,12 @@ class FusedQkvNotTpInvariant(Rule):
                     advice="Cut each part by itself and join the slices: torch.cat([w.chunk(tp)[rank] for w in parts]) "
                     f"for `{name}`.",
                 )
+
+
+def _speaks_of_qkv(event: ThirdsTaken) -> bool:
+    """Whether the statement names a query, key or value: three parts may also be shift, scale and gate."""
+    node = event.site.node
+    return any(_QKV.search(line) for line in event.site.module.lines[node.lineno - 1 : node.end_lineno])
 
 
 def _three_before_heads(event: Reshaped) -> bool:

@@ -249,6 +249,8 @@ def _divided(
     part = used_whole(tensor).but(dims=None)
     if not on_last:
         piece = moved(part) if tensor.state is State.SHARDED else part
+        if not (isinstance(dim, Const) and isinstance(dim.value, int) and (dim.value == 0 or dim.value < -1)):
+            piece = piece.but(width=None)  # axis 1 is the last one of a matrix
         counted = (
             name in ("chunk", "tensor_split") and isinstance(given, Const) and given.value in range(1, 65)
         )
