@@ -17,6 +17,8 @@ from ..tpstate.verdicts import place_of
 if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
 
+_WRAPS = re.compile(r"self\.module\s*=|add_module\(\s*['\"]module['\"]")
+
 _REQUIRED = ("pre_process", "share_embeddings_and_output_weights", "input_tensor", "config")
 
 
@@ -123,6 +125,8 @@ def _required(analysis: Analysis, stage: Stage, present: set[str]) -> tuple[str,
     if stage.rank is not None:
         return _REQUIRED
     text = stage.cls.text
+    if _WRAPS.search(text):
+        return ()  # the schedule looks for what it needs in the module that is wrapped
     if {"pre_process", "share_embeddings_and_output_weights"} <= present and "self.input_tensor = " in text:
         return _REQUIRED if text.count("self.input_tensor") > 1 else _REQUIRED[:2]
     is_trained = "megatron" in stage.cls.module.text.lower()

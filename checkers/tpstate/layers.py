@@ -145,8 +145,8 @@ def _output(
             return Tensor(State.FULL, width=width, why=why, role="gathered")
         why = interp.step(node, f"`{name}` is column-parallel: its output is split")
         fused = row.fused or "Merged" in obj.cls.dotted or "QKV" in obj.cls.dotted
-        # With Megatron's `stride` a rank holds its share of q, then of k, then of v.
-        fused = fused or obj.args.get("stride", Const(1)) != Const(1)
+        # With Megatron's `stride`, nanotron's `contiguous_chunks`, a rank holds its share of q, then of k, then of v.
+        fused = fused or obj.args.get("stride", Const(1)) != Const(1) or "contiguous_chunks" in obj.args
         role = "fused" if fused else "column"
         return Tensor(State.SHARDED, width=width, why=why, role=role, tag=f"column#{obj.serial}")
     reduces = flag(interp, obj, "reduce_results", True)
