@@ -32,7 +32,8 @@ class HeadsDivisibilityUnchecked(Rule):
     runtime = "shape '[...]' is invalid for input of size ..., or a model with fewer heads"
     limits = (
         "Silent where the class, one of its bases or callers tests a remainder, where `divide` is used, where the "
-        "count is read from a configuration that checks itself, and in vLLM and SGLang, which check when they start."
+        "count is read from a configuration or another object, which may check itself, and in vLLM and SGLang, which "
+        "check when they start."
     )
     guide = "Principle 8: num_heads must be divisible by tp_size"
 
@@ -84,6 +85,8 @@ class HeadsDivisibilityUnchecked(Rule):
                 continue
             if event.site.module.name.split(".")[0] in ("vllm", "sglang"):
                 continue
+            if event.name.startswith("self.") and event.name.count(".") > 1:
+                continue  # the heads of another object, which may check them
             holders = [entry for entry in mro(event.owner) if isinstance(entry, ClassFacts)]
             if not any(_tests_remainder(holder) for holder in holders):
                 yield self.finding(site_place(event.site), object=owner_name(event), name=event.name)
