@@ -13,10 +13,9 @@ from .values import UNKNOWN, Const, Heap, Seq, Table, Value
 _UNROLL = 32
 
 
-def comprehension(
-    interp: Interpreter, frame: Frame, node: ast.ListComp | ast.GeneratorExp | ast.SetComp
-) -> Value:
-    inner = Frame(
+def _inside(frame: Frame) -> Frame:
+    """The scope of a comprehension: it sees what the code around it sees, and binds names of its own."""
+    return Frame(
         frame.module,
         {},
         frame.owner,
@@ -27,22 +26,18 @@ def comprehension(
         entry_conditions=frame.entry_conditions,
         serial=frame.serial,
     )
+
+
+def comprehension(
+    interp: Interpreter, frame: Frame, node: ast.ListComp | ast.GeneratorExp | ast.SetComp
+) -> Value:
+    inner = _inside(frame)
     found = _generate(interp, inner, node.generators, lambda: expressions.evaluate(interp, inner, node.elt))
     return Heap("list", {"content": found}) if isinstance(node, ast.ListComp) else found
 
 
 def dict_comprehension(interp: Interpreter, frame: Frame, node: ast.DictComp) -> Value:
-    inner = Frame(
-        frame.module,
-        {},
-        frame.owner,
-        frame.function,
-        {**(frame.closure or {}), **frame.vars},
-        frame.parent,
-        frame.call,
-        entry_conditions=frame.entry_conditions,
-        serial=frame.serial,
-    )
+    inner = _inside(frame)
     entries: dict[object, Value] = {}
     open_keys: list[Value] = []
 
