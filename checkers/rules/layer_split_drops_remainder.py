@@ -70,10 +70,8 @@ class LayerSplitDropsRemainder(Rule):
                 continue
             for function in walk(module.tree):
                 if isinstance(function, ast.FunctionDef) and "//" in module.text_of(function):
-                    for node in _splits(function):
+                    for node in _splits(analysis, module, function):
                         left, right = ast.unparse(node.left), ast.unparse(node.right)
-                        if _VALIDATED.search(_origin(analysis, module, function, left)):
-                            continue
                         yield self.finding(
                             place_of(module, node),
                             object=function.name,
@@ -106,7 +104,7 @@ def _origin(analysis: Analysis, module: ModuleFacts, function: ast.FunctionDef, 
     return " ".join(map(ast.unparse, passed))
 
 
-def _splits(function: ast.FunctionDef) -> Iterator[ast.BinOp]:
+def _splits(analysis: Analysis, module: ModuleFacts, function: ast.FunctionDef) -> Iterator[ast.BinOp]:
     """Divisions of a layer count by the number of stages, of names that no framework validates."""
     named = {
         node.targets[0].id: node.value
@@ -128,5 +126,6 @@ def _splits(function: ast.FunctionDef) -> Iterator[ast.BinOp]:
                 _LAYERS.search(left)
                 and not _VALIDATED.search(f"{source} {ast.unparse(right)}")
                 and (counts_stages(right) or counts_stages(node.right))
+                and not _VALIDATED.search(_origin(analysis, module, function, left))
             ):
                 yield node
