@@ -56,7 +56,6 @@ class MasterWeightAdamW:
             The norm of the gradient of the whole model before clipping, a scalar. Nothing is updated if it is
             not finite.
         """
-        self._sum_taken_gradients()
         self._average_over_replicas()
         norm = self.gradient_norm()
         self.adam.found_inf = (~norm.isfinite()).float()
@@ -82,7 +81,6 @@ class MasterWeightAdamW:
         """
         from megatron.core import parallel_state
 
-        self._sum_taken_gradients()
         counts_all = parallel_state.get_tensor_model_parallel_rank() == 0
         total = torch.zeros((), dtype=torch.float64, device=torch.cuda.current_device())
         mine = [
@@ -124,6 +122,8 @@ class MasterWeightAdamW:
                 master.grad = grad
 
     def _gradients(self) -> dict[str, torch.Tensor]:
+        """Of each master copy, with all that was taken."""
+        self._sum_taken_gradients()
         return {name: master.grad for name, master in self.masters.items() if master.grad is not None}
 
     def _average_over_replicas(self) -> None:
