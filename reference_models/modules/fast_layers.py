@@ -12,6 +12,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from .attention.earthdistributedattention3d import EarthDistributedAttention3D
+from .attention.window_attention import joined_parameters
 from .mlp.bias_gelu import bias_gelu
 from .mlp.pangudistributedmlp import PanguDistributedMlp
 from .mlp.pangumlp import PanguMlp
@@ -32,8 +33,7 @@ def use_fast_layers(model: nn.Module) -> None:
 
 
 def _project_qkv(self, x: torch.Tensor) -> torch.Tensor:
-    layers = (self.q_proj, self.k_proj, self.v_proj)
-    weight, bias = (torch.cat([getattr(layer, name) for layer in layers]) for name in ("weight", "bias"))
+    weight, bias = joined_parameters((self.q_proj, self.k_proj, self.v_proj))
     return column_linear(x, weight, bias, self.q_proj.tp_group)
 
 

@@ -55,14 +55,18 @@ def earth_position_bias(table: torch.Tensor, blocked: torch.Tensor | None) -> to
     return bias.view(1, types * heads, tokens, tokens)
 
 
+def joined_parameters(layers) -> tuple[torch.Tensor, torch.Tensor]:
+    """Weight and bias of several linear layers of one input as of a single one: (sum of channels, C), (sum,)."""
+    return torch.cat([layer.weight for layer in layers]), torch.cat([layer.bias for layer in layers])
+
+
 def project_together(x: torch.Tensor, layers) -> torch.Tensor:
     """The outputs of several linear layers of one input, side by side, from a single product.
 
     x is read once, and its gradient is one product too instead of a sum of several.
     x: (..., C) -> (..., sum of the layers' channels).
     """
-    weight = torch.cat([layer.weight for layer in layers])
-    return F.linear(x, weight, torch.cat([layer.bias for layer in layers]))
+    return F.linear(x, *joined_parameters(layers))
 
 
 def window_attention(qkv: torch.Tensor, bias: torch.Tensor, grid: WindowGrid, dropout: float) -> torch.Tensor:
