@@ -1,17 +1,16 @@
-"""The shared cases get the verdict written beside them. They lie outside the repository; without them this
-module is skipped."""
+"""The shared cases get the verdict written beside them, where they lie and with default settings, as a user would run
+them. They lie outside the repository; without them this module is skipped."""
 
 from __future__ import annotations
 
 import re
-import shutil
 from pathlib import Path
 
 import pytest
+from _pytest.mark import ParameterSet
 
 from onescience_check.checkers.engine import run
 from onescience_check.checkers.finding import Finding
-from onescience_check.checkers.rules import all_rules
 from onescience_check.checkers.settings import Settings
 
 ROOT = Path(__file__).parent.parent
@@ -19,64 +18,81 @@ CASES = next((path for path in (ROOT.parent / "shared/cases",) if path.is_dir())
 if CASES is None:
     pytest.skip("no cases beside the repository", allow_module_level=True)
 
-KNOWN = {rule.symbol for rule in all_rules()}
-RIGHT = "right-code"
+RIGHT = ("right-code", "right-trees")
+# Cases that no rule judges yet; a name goes as soon as its case passes.
+WAITING: frozenset[str] = frozenset(
+    """
+    adapter-factor-unsynced all-reduce-returned broadcasts-do-not-pair draw-on-each-rank
+    dropout-same-mask early-return-before-reduce end-stage-attribute float-token-count
+    fused-latent-split gate-chunk-of-one-column gather-on-rank-zero gather-without-sp
+    heads-floor-assigned kv-heads-fewer-than-tp label-sent-by-hand local-clip local-heads-on-replicated
+    loss-unpacks-two-of-three norm-counts-replicas per-rank-size-into-layer pooler-gather-grad
+    reduce-left-out residual-through-list right-trees/assert-of-a-kind right-trees/dispatching-op
+    right-trees/forked-engine right-trees/old-megatron-pin right-trees/reduce-by-autograd-alias
+    right-trees/static-forward roll-with-latitude-twice sample-on-vocab-shard sampler-by-world-rank
+    shard-init-same-draw shard-logprob-raw-reduce steps-from-missing-loader
+    """.split()
+)
 
 
 def expected(case: Path) -> tuple[set[tuple[str, int, str]], Settings]:
     """`file:line symbol` rows of expect.txt, and the settings that its comments ask for."""
     text = (case / "expect.txt").read_text("utf-8")
     rows = {(file, int(line), symbol) for file, line, symbol in re.findall(r"(?m)^(\S+):(\d+) (\S+)$", text)}
-    assert rows or case.name == RIGHT
-    return rows, Settings(profile="guide", sequence_parallel="sequence_parallel = true" in text)
+    assert rows
+    return rows, Settings(sequence_parallel="sequence_parallel = true" in text)
 
 
-def findings(case: Path, part: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Finding]:
-    """A run on a copy of one part of a case: the other parts would define the same names again."""
-    source = case / part
-    if source.is_dir():
-        shutil.copytree(source, tmp_path / part)
-    else:
-        shutil.copy(case / f"{part}.py", tmp_path)
-    (tmp_path / "setup.cfg").write_text("")
-    monkeypatch.chdir(tmp_path)
-    result = run([tmp_path], expected(case)[1])
+def findings(path: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> list[Finding]:
+    """A run on one side of a case, from the folder that holds all cases."""
+    monkeypatch.chdir(CASES)
+    result = run([path.relative_to(CASES)], settings)
     assert not result.skipped
     return result.findings
 
 
-wrong = pytest.mark.parametrize(
+def side(case: Path, name: str) -> Path:
+    return case / name if (case / name).is_dir() else case / f"{name}.py"
+
+
+def marked(name: str, *values: Path) -> ParameterSet:
+    waits = pytest.mark.xfail(name in WAITING, reason="no rule judges it yet", strict=True)
+    return pytest.param(*values, id=name, marks=[waits] if name in WAITING else [])
+
+
+@pytest.mark.parametrize(
     "case",
-    [case for case in sorted(CASES.iterdir()) if (case / "expect.txt").exists() and case.name != RIGHT],
-    ids=lambda case: case.name,
+    [
+        marked(case.name, case)
+        for case in sorted(CASES.iterdir())
+        if (case / "expect.txt").exists() and case.name not in RIGHT
+    ],
 )
-
-
-@wrong
-def test_the_fault_is_found(case: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = {row for row in expected(case)[0] if row[2] in KNOWN}
-    if not rows:
-        pytest.skip("no rule for it yet")
+def test_a_fault_is_found_and_its_repair_is_clean(case: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows, settings = expected(case)
+    bad = findings(side(case, "bad"), settings, monkeypatch)
     found = {
-        (item.place.path, item.place.line, item.symbol)
-        for item in findings(case, "bad", tmp_path, monkeypatch)
+        (item.place.path.removeprefix(f"{case.name}/").removeprefix("bad/"), item.place.line, item.symbol)
+        for item in bad
     }
-    assert rows <= found
+    missing = {(file.removeprefix("bad/"), line, symbol) for file, line, symbol in rows} - found
+    good = findings(side(case, "good"), settings, monkeypatch)
+    still = {item.symbol for item in good} & {symbol for _, _, symbol in rows}
+    assert not missing and not still
 
 
-@wrong
-def test_the_repaired_code_is_clean(case: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    symbols = {symbol for _, _, symbol in expected(case)[0]} & KNOWN
-    if not symbols:
-        pytest.skip("no rule for it yet")
-    found = findings(case, "good", tmp_path, monkeypatch)
-    assert not [item for item in found if item.symbol in symbols]
-
-
-@pytest.mark.parametrize("path", sorted((CASES / RIGHT).glob("*.py")), ids=lambda path: path.stem)
-def test_code_that_looks_wrong_and_is_right(
-    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    found = findings(path.parent, path.stem, tmp_path, monkeypatch)
+@pytest.mark.parametrize(
+    "path",
+    [
+        marked(f"{part}/{path.name}", path)
+        for part in RIGHT
+        for path in sorted((CASES / part).iterdir())
+        if path.name != "expect.txt"
+    ],
+)
+def test_code_that_looks_wrong_and_is_right(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = findings(path, Settings(), monkeypatch)
     quiet = ("parallel-linear", "input-is-parallel")
-    assert not [item for item in found if item.code.startswith("E") or item.symbol.startswith(quiet)]
+    errors = [item for item in found if item.code.startswith("E") or item.symbol.startswith(quiet)]
+    warnings = [item for item in found if item.code.startswith("W") and path.is_dir()]
+    assert not errors and not warnings
