@@ -27,9 +27,8 @@ WAITING: frozenset[str] = frozenset(
     fused-latent-split gate-chunk-of-one-column gather-on-rank-zero gather-without-sp
     heads-floor-assigned kv-heads-fewer-than-tp label-sent-by-hand local-clip local-heads-on-replicated
     loss-unpacks-two-of-three norm-counts-replicas per-rank-size-into-layer pooler-gather-grad
-    reduce-left-out residual-through-list right-trees/assert-of-a-kind right-trees/dispatching-op
-    right-trees/forked-engine right-trees/old-megatron-pin right-trees/reduce-by-autograd-alias
-    right-trees/static-forward roll-with-latitude-twice sample-on-vocab-shard sampler-by-world-rank
+    reduce-left-out residual-through-list
+    roll-with-latitude-twice sample-on-vocab-shard sampler-by-world-rank
     shard-init-same-draw shard-logprob-raw-reduce steps-from-missing-loader
     """.split()
 )

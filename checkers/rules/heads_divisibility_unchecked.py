@@ -11,7 +11,7 @@ from ..facts.module import ClassFacts
 from ..facts.nodes import walk
 from ..finding import Finding
 from ..rule import Rule, Symptom
-from ..tpstate.events import Divided
+from ..tpstate.events import Built, Divided
 from ..tpstate.values import HEADS, Sym
 from ..tpstate.verdicts import by_site, owner_name, site_place
 
@@ -31,9 +31,9 @@ class HeadsDivisibilityUnchecked(Rule):
     symptom = Symptom.WRONG_NUMBERS
     runtime = "shape '[...]' is invalid for input of size ..., or a model with fewer heads"
     limits = (
-        "Silent where the class, one of its bases or callers tests a remainder, where `divide` is used, where the "
-        "count is read from a configuration or another object, which may check itself, and in vLLM and SGLang, which "
-        "check when they start."
+        "Silent where the class, one of its bases, or a layer it gives the count to tests a remainder, where `divide` "
+        "is used, where the count is read from a configuration or another object, which may check itself, and in vLLM "
+        "and SGLang, which check when they start."
     )
     guide = "Principle 8: num_heads must be divisible by tp_size"
 
@@ -88,8 +88,26 @@ class HeadsDivisibilityUnchecked(Rule):
             if event.name.startswith("self.") and event.name.count(".") > 1:
                 continue  # the heads of another object, which may check them
             holders = [entry for entry in mro(event.owner) if isinstance(entry, ClassFacts)]
+            holders += _given(analysis, event.owner, event.name)
             if not any(_tests_remainder(holder) for holder in holders):
                 yield self.finding(site_place(event.site), object=owner_name(event), name=event.name)
+
+
+def _given(analysis: Analysis, owner: ClassFacts, name: str) -> list[ClassFacts]:
+    """The classes, with their bases, of the layers that a class builds with the same count: they may check it."""
+    built = [
+        event.obj.cls.facts
+        for event in analysis.log.events
+        if isinstance(event, Built) and event.owner is owner and name in _arguments(event.site.node)
+    ]
+    found = [entry for cls in built if cls is not None for entry in analysis.project.mro(cls)]
+    return [entry for entry in found if isinstance(entry, ClassFacts)]
+
+
+def _arguments(node: ast.AST) -> list[str]:
+    if not isinstance(node, ast.Call):
+        return []
+    return [ast.unparse(value) for value in (*node.args, *(keyword.value for keyword in node.keywords))]
 
 
 @cache

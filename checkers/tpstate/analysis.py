@@ -15,7 +15,7 @@ from .interpreter import Interpreter
 from .providers import provider_for
 from .states import State
 from .symbols import Poly
-from .values import UNKNOWN, Bound, Cls, Func, Obj, Sym, Tensor, Value
+from .values import UNKNOWN, Bound, Cls, Func, Known, Obj, Partial, Sym, Tensor, Value
 
 _WORDS = re.compile(
     r"Parallel|Distributed|One[A-Z]\w*|_REGISTRY|build_module|tensor_parallel\.|tensor_model_parallel|model_parallel_region"
@@ -259,8 +259,8 @@ class Analysis:
     ) -> Value:
         if default is not None and not isinstance(default, ast.Constant | ast.Tuple | ast.List | ast.UnaryOp):
             value = expressions.evaluate(self.interpreter, Frame(holder.module), default)
-            if value is not UNKNOWN:
-                return value
+            if isinstance(value, Cls | Func | Known | Partial):
+                return value  # a class or function to build with; of other values a default is no fact
         annotation = ast.unparse(arg.annotation) if arg.annotation is not None else ""
         plain = annotation.split("[")[0].split("|")[0].strip() in (
             "int",

@@ -208,7 +208,18 @@ def _of_class(interp: Interpreter, owner: Cls, attr: str) -> Value:
     for entry in interp.project.mro(owner.facts):
         if isinstance(entry, ClassFacts) and attr in entry.constants:
             return module_expression(interp, entry, entry.constants[attr])
+    forward = interp.project.method(owner.facts, "forward")
+    if attr == "apply" and forward is not None and _is_autograd_function(interp, owner.facts):
+        return Partial(Func(forward[1], forward[0].module, None, forward[0]), (UNKNOWN,), {})
     return UNKNOWN
+
+
+def _is_autograd_function(interp: Interpreter, cls: ClassFacts) -> bool:
+    return any(
+        not isinstance(entry, ClassFacts)
+        and entry.dotted in ("torch.autograd.Function", "torch.autograd.function.Function")
+        for entry in interp.project.mro(cls)
+    )
 
 
 def _of_super(interp: Interpreter, owner: Super, attr: str) -> Value:

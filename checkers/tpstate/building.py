@@ -166,9 +166,8 @@ def call_object(
     if key in interp.memo:
         return interp.memo[key]
     holder, method = forward
-    result = running.run_function(
-        interp, Func(method, holder.module, None, holder), (obj, *args), kwargs, node
-    )
+    given = args if is_static(method) else (obj, *args)
+    result = running.run_function(interp, Func(method, holder.module, None, holder), given, kwargs, node)
     interp.memo[key] = result
     return result
 
@@ -185,6 +184,11 @@ def _forward(interp: Interpreter, obj: Obj, facts: ClassFacts) -> tuple[ClassFac
                 if name in entry.methods:
                     return entry, entry.methods[name]
     return None
+
+
+def is_static(method: ast.FunctionDef) -> bool:
+    """Whether a method is called without `self`."""
+    return any(ast.unparse(decorator) == "staticmethod" for decorator in method.decorator_list)
 
 
 def _freeze(values: Any) -> Any:

@@ -20,7 +20,6 @@ def build_external(
     """An instance of a library class: a parallel layer, a container, or a module that is not read."""
     row = providers.provider_for(interp.project, External(obj.cls.dotted))
     if row is not None:
-        row = providers.as_called(row, interp.site(node).module, kwargs)
         build_parallel(interp, obj, row, args, kwargs, node)
         return obj
     last = obj.cls.dotted.rsplit(".", 1)[-1]
@@ -66,6 +65,7 @@ def build_parallel(
     interp: Interpreter, obj: Obj, row: Provider, args: tuple[Value, ...], kwargs: Kwargs, node: ast.expr
 ) -> None:
     """A parallel layer: its arguments by name, and the contract it follows."""
+    row = providers.as_called(interp.project, row, interp.site(node).module, kwargs)
     bound = dict(zip(row.positional, args, strict=False))
     bound.update({name: value for name, value in kwargs.items() if name not in ("**", "*")})
     obj.args = bound

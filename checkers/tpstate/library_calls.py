@@ -199,6 +199,9 @@ def _torch(
     interp: Interpreter, dotted: str, last: str, args: tuple[Value, ...], kwargs: Kwargs, node: ast.expr
 ) -> Value:
     if dotted.endswith(("distributed.all_reduce", "dist.all_reduce")):
+        given = interp.settle(args[0]) if args else UNKNOWN
+        if isinstance(given, Tensor):
+            interp.reduced.add(given.tag)
         return UNKNOWN
     if last == "linspace" and all(isinstance(arg, Const) for arg in args):
         return _math(interp, last, args, node)

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from ..facts.module import ClassFacts, ImportEdge, ModuleFacts
+from ..project.pins import pins_old_core
 from ..project.project import External, Project
 from .provider_table import BEFORE_CONFIG, COLUMN, PAIR, ROW, TENSOR, UNDECIDED, Provider, compiled
 
@@ -40,15 +41,16 @@ def provider_for(project: Project, cls: ClassFacts | External) -> Provider | Non
     return memo[cache_key]
 
 
-def as_called(row: Provider, module: ModuleFacts, arguments: Iterable[str]) -> Provider:
+def as_called(project: Project, row: Provider, module: ModuleFacts, arguments: Iterable[str]) -> Provider:
     """The row that a call means where the source of the layer, and so its version, is not in the tree.
 
-    A file that imports from Megatron-LM as it was laid out until 2023 (`megatron.model`, `from megatron import
-    get_args`) and gives a layer no config may well be written for the Megatron-Core of that time, which took none.
+    A project that pins a Megatron-Core before 0.3, or a file that imports from Megatron-LM as it was laid out until
+    2023 (`megatron.model`, `from megatron import get_args`), and gives a layer no config may well be written for the
+    Megatron-Core of that time, which took none.
     """
     if row.name != "Megatron-Core" or row.kind not in BEFORE_CONFIG or "config" in arguments:
         return row
-    old = any(_is_old_layout(edge) for edge in module.edges)
+    old = any(_is_old_layout(edge) for edge in module.edges) or pins_old_core(project, module.path)
     return BEFORE_CONFIG[row.kind] if old else row
 
 

@@ -34,7 +34,7 @@ def run_function(
     if interp.depth >= MAX_DEPTH or _times_running(interp, func.node) >= MAX_SAME_FUNCTION:
         return UNKNOWN
     if func.owner is not None and func.owner.name in PLATFORM_OPS:
-        return NONE
+        return _run_native(interp, func, args, kwargs, node)
     special = library_calls.special_function(interp, func, args, kwargs, node)
     if special is not None:
         return special
@@ -45,6 +45,20 @@ def run_function(
     if func.owner is None and func.closure is None:
         return _run_plain(interp, func, args, kwargs, node)
     return _run_bound(interp, func, args, kwargs, node)
+
+
+def _run_native(
+    interp: Interpreter, func: Func, args: tuple[Value, ...], kwargs: Kwargs, node: ast.expr
+) -> Value:
+    """A method of a base that picks a kernel when the job runs: its `forward` computes `forward_native`."""
+    owner = args[0] if args else UNKNOWN
+    if getattr(func.node, "name", "") not in ("forward", "__call__") or not isinstance(owner, Obj):
+        return NONE
+    facts = owner.cls.facts
+    found = interp.project.method(facts, "forward_native") if facts is not None else None
+    if found is None or found[0].name in PLATFORM_OPS:
+        return UNKNOWN
+    return run_function(interp, Func(found[1], found[0].module, None, found[0]), args, kwargs, node)
 
 
 def _run_plain(

@@ -205,8 +205,7 @@ def _assert(interp: Interpreter, frame: Frame, node: ast.Assert) -> Flow:
         interp.branch = {**interp.branch, **implied(key, True)}
     elif truth is False:
         conditions.note_refused(interp, frame, node.test)
-        if isinstance(node.test, ast.Constant):
-            return Flow.RAISE
+        return Flow.RAISE
     return Flow.NEXT
 
 
