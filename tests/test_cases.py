@@ -22,14 +22,31 @@ RIGHT = ("right-code", "right-trees")
 # Cases that no rule judges yet; a name goes as soon as its case passes.
 WAITING: frozenset[str] = frozenset(
     """
-    adapter-factor-unsynced all-reduce-returned broadcasts-do-not-pair draw-on-each-rank
-    dropout-same-mask early-return-before-reduce end-stage-attribute float-token-count
-    fused-latent-split gate-chunk-of-one-column gather-on-rank-zero gather-without-sp
-    heads-floor-assigned kv-heads-fewer-than-tp label-sent-by-hand local-clip local-heads-on-replicated
-    loss-unpacks-two-of-three norm-counts-replicas per-rank-size-into-layer pooler-gather-grad
-    reduce-left-out residual-through-list
-    roll-with-latitude-twice sample-on-vocab-shard sampler-by-world-rank
-    shard-init-same-draw shard-logprob-raw-reduce steps-from-missing-loader
+    adapter-factor-unsynced
+    all-reduce-returned
+    broadcasts-do-not-pair
+    draw-on-each-rank
+    dropout-same-mask
+    early-return-before-reduce
+    end-stage-attribute
+    float-token-count
+    gate-chunk-of-one-column
+    gather-on-rank-zero
+    gather-without-sp
+    heads-floor-assigned
+    kv-heads-fewer-than-tp
+    label-sent-by-hand
+    local-clip
+    loss-unpacks-two-of-three
+    norm-counts-replicas
+    per-rank-size-into-layer
+    pooler-gather-grad
+    residual-through-list
+    roll-with-latitude-twice
+    sampler-by-world-rank
+    shard-init-same-draw
+    shard-logprob-raw-reduce
+    steps-from-missing-loader
     """.split()
 )
 

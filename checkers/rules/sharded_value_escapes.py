@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from ..finding import Finding
 from ..rule import Rule, Symptom
-from ..tpstate.events import ParallelCall, ShardedEscape
+from ..tpstate.completion import completed_later
+from ..tpstate.events import Event, ParallelCall, ShardedEscape, Site, SplitWhole, WholeNeeded
 from ..tpstate.inputs import is_built_by
 from ..tpstate.layers import label
 from ..tpstate.provider_table import COLUMN
@@ -24,13 +25,19 @@ class ShardedValueEscapes(Rule):
 
     code, symbol = "E7104", "sharded-value-escapes"
     message = "a value split across the TP ranks reaches %(consumer)s, which needs the whole last dimension"
-    advice = "Close the block with a RowParallelLinear(input_is_parallel=True), or gather first (gather_output=True)."
+    advice = (
+        "Close the block with a RowParallelLinear(input_is_parallel=True), or gather first (`gather_output=True`, or "
+        "`gather_from_tensor_model_parallel_region` on the value)."
+    )
     why = "Each rank holds only dim // tp channels of it; the consumer is sized for dim."
     symptom = Symptom.CRASH
     runtime = (
         "shape mismatch at tp >= 2: mat1 and mat2 shapes cannot be multiplied, or sizes of tensors must match"
     )
-    limits = "Silent unless the consumer's size is seen to be the whole one (not `dim // tp`)."
+    limits = (
+        "For layers: silent unless the consumer's size is seen to be the whole one (not `dim // tp`). For softmax, "
+        "argmax, topk, mean, norms and the like: silent where a collective follows that may complete them."
+    )
     guide = "2.4: decision tree of input_is_parallel"
 
     bad = """
@@ -80,6 +87,7 @@ class ShardedValueEscapes(Rule):
                 decided=certain is not None,
                 consumer=event.consumer,
             )
+        yield from self._operations(analysis)
         for calls in by_site(analysis.log.events, ParallelCall):
             split = [call for call in calls if is_built_by(call, COLUMN) and _is_split(call)]
             certain_call = first_certain(split)
@@ -90,6 +98,41 @@ class ShardedValueEscapes(Rule):
                     evidence=evidence(why(certain_call.given)),
                     consumer=f"`{label(certain_call.layer)}`, a ColumnParallelLinear",
                 )
+
+    def _operations(self, analysis: Analysis) -> Iterator[Finding]:
+        """Softmax, argmax, norms … over the split dimension; splits into sizes of the whole."""
+        for site, needs in _by_user(analysis.log.events):
+            certain = first_certain([need for need in needs if not completed_later(need)])
+            need = certain or needs[0]
+            yield self.finding(
+                site_place(site),
+                object=owner_name(need),
+                evidence=evidence(why(need.tensor)),
+                decided=certain is not None,
+                consumer=f"`{need.operation}`",
+            )
+        for cuts in by_site(analysis.log.events, SplitWhole):
+            cut = first_certain(cuts)
+            if cut is not None:
+                yield self.finding(
+                    site_place(cut.site),
+                    object=owner_name(cut),
+                    evidence=evidence(why(cut.tensor)),
+                    consumer="a split into sizes that add up to all ranks' width",
+                )
+
+
+def _by_user(events: Iterable[Event]) -> Iterator[tuple[Site, list[WholeNeeded]]]:
+    """Operations by the place to blame: inside a module of another file (a norm, say), the call of that module."""
+    groups: dict[tuple[str, int, int], tuple[Site, list[WholeNeeded]]] = {}
+    for event in events:
+        if isinstance(event, WholeNeeded):
+            site = event.site
+            if event.owner is not event.root:
+                outside = (call for call in reversed(event.stack) if call.module is not site.module)
+                site = next(outside, site)
+            groups.setdefault(site.key, (site, []))[1].append(event)
+    yield from groups.values()
 
 
 def _is_split(event: ParallelCall) -> bool:

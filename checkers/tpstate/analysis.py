@@ -165,6 +165,7 @@ class Analysis:
         interp.branch, interp.choice, interp.journals = {}, {}, []
         interp.frame = Frame(cls.module)
         interp.equal.clear()
+        interp.whole.clear()
         try:
             obj = self._build(cls)
             self.objects[id(cls)] = (cls, obj)
@@ -194,6 +195,7 @@ class Analysis:
             interp.frame = Frame(cls.module)
             interp.memo.clear()
             interp.equal.clear()
+            interp.whole.clear()
             found = self.project.method(cls, "__init__")
             required = _required(found[1]) if found is not None else []
             node = ast.copy_location(ast.Name(cls.name, ast.Load()), cls.node)

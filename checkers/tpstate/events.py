@@ -9,6 +9,7 @@ from typing import Any
 
 from ..facts.module import ClassFacts, ModuleFacts
 from .provider_table import Provider
+from .states import Step
 from .symbols import Poly
 from .values import Obj, Pair, Tensor, Value
 
@@ -102,6 +103,30 @@ class Reshaped(Event):
     sizes: tuple[Value, ...] = field(kw_only=True)
     equal: dict[str, Poly] = field(kw_only=True)
     nodes: tuple[ast.expr, ...] = field(kw_only=True)
+
+
+@dataclass
+class WholeNeeded(Event):
+    """An operation over the dimension that is split across the ranks: `operation` sees one rank's part of it."""
+
+    tensor: Tensor = field(kw_only=True)
+    operation: str = field(kw_only=True)
+
+
+@dataclass
+class SplitWhole(Event):
+    """One rank's part was cut into sizes that add up to the whole dimension."""
+
+    tensor: Tensor = field(kw_only=True)
+
+
+@dataclass
+class PartialMet(Event):
+    """A partial sum met what needs the whole one: `other` says how the second operand is known to be whole."""
+
+    tensor: Tensor = field(kw_only=True)
+    other: Step | None = field(kw_only=True)
+    how: str = field(kw_only=True)
 
 
 @dataclass

@@ -52,6 +52,7 @@ class Interpreter:
         self.generators: dict[int, bool] = {}
         self.equal: dict[str, Poly] = {}
         self.reduced: set[str] = set()
+        self.whole: dict[str, Step] = {}
         self.held: dict[int, Obj] = {}
         self.uses: dict[str, set[tuple[int, int]]] = {}
         self.memo: dict[Any, Value] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from ..project.project import External
-from . import calls, indexing, provider_table, providers, torch_layers
+from . import calls, indexing, placements, provider_table, providers, torch_layers
 from .events import Built, ParallelCall, ParameterMade
 from .interpreter import Interpreter
 from .provider_table import Provider
@@ -114,6 +114,8 @@ def call_parallel(
         why = interp.step(node, f"`{label(obj)}` is an embedding: it returns every channel")
         return Tensor(State.FULL if reduced is False else State.UNKNOWN, width=size(obj, row, 1), why=why)
     learn_width(interp, given, size(obj, row, 0))
+    if row.kind == provider_table.COLUMN:
+        placements.whole_argument(interp, given, node, f"the column-parallel `{label(obj)}`")
     output = _output(interp, obj, row, given, kwargs, node)
     result = _packed(interp, obj, row, output, node)
     interp.emit(ParallelCall, node, layer=obj, row=row, given=given, result=result)

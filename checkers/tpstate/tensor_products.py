@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from . import building, calls, indexing, layers, tensors
+from . import building, calls, indexing, layers, placements, tensors
 from .events import (
     BiasOnPartial,
     ShardedEscape,
@@ -132,6 +132,8 @@ def _two_tensors(interp: Interpreter, left: Tensor, right: Tensor, node: ast.exp
         partial, other = (left, right) if left.state is State.PARTIAL else (right, left)
         if additive and other.role in ("parameter", "bias of layer"):
             interp.emit(BiasOnPartial, node, tensor=partial)
+        elif additive:
+            placements.added(interp, partial, other, node)
         return partial.but(dims=None)
     if State.UNKNOWN in states:
         known = left if right.state is State.UNKNOWN else right

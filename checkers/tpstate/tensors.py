@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import ast
 
-from . import calls, tensor_names, tensor_products
+from . import calls, placements, tensor_names, tensor_products
 from .events import (
     FusedLoad,
-    Reshaped,
     ThirdsTaken,
 )
 from .interpreter import Interpreter
@@ -167,6 +166,7 @@ def _on_first(
         )
     if name in SCALAR:
         return interp.fresh(name)
+    placements.applied(interp, name, first, rest, kwargs, node)
     if name in ARITHMETIC or name.rstrip("_") in ARITHMETIC:
         if not rest:
             return first
@@ -213,8 +213,8 @@ def _reshaped(
         content = rest[0].content if isinstance(rest[0], Heap) else rest[0]
         sizes = content.items if isinstance(content, Seq) and content.rest is None else ()
         nodes = tuple(nodes[0].elts) if nodes and isinstance(nodes[0], ast.Tuple | ast.List) else ()
-    if tensor.state is State.SHARDED and name in ("view", "reshape") and sizes and len(sizes) == len(nodes):
-        interp.emit(Reshaped, node, tensor=tensor, sizes=sizes, nodes=nodes, equal=dict(interp.equal))
+    if name in ("view", "reshape"):
+        placements.viewed(interp, tensor, sizes, nodes, node)
     last = poly_of(sizes[-1]) if sizes and name in ("view", "reshape") else None
     if tensor.state is State.SHARDED:
         share = isinstance(sizes[-1], Sym) and PER_RANK in sizes[-1].tags if sizes else False
@@ -246,6 +246,8 @@ def _divided(
         return Seq((), moved(tensor))
     if isinstance(given, Heap):
         given = given.content
+    if on_last and name in ("split", "split_with_sizes"):
+        placements.split_by(interp, tensor, given, node)
     part = used_whole(tensor).but(dims=None)
     if not on_last:
         piece = moved(part) if tensor.state is State.SHARDED else part

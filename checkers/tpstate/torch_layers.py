@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from . import calls, indexing, layers, tensors
+from . import calls, indexing, layers, placements, tensors
 from .events import ShardedEscape
 from .interpreter import Interpreter
 from .states import State
@@ -36,6 +36,11 @@ _KEEPS = frozenset(
         "LogSoftmax",
     }
 )
+
+_FUNCTION_OF = {
+    name: name.lower()
+    for name in ("GELU", "ReLU", "SiLU", "ELU", "Tanh", "Sigmoid", "Softplus", "Mish", "Softmax")
+} | {"LogSoftmax": "log_softmax"}
 
 _NORMS = frozenset(
     {"LayerNorm", "RMSNorm", "BatchNorm1d", "GroupNorm", "FusedLayerNorm", "MixedFusedLayerNorm"}
@@ -92,6 +97,7 @@ def _call_torch(interp: Interpreter, obj: Obj, last: str, value: Value, node: as
     if last in _KEEPS:
         if not isinstance(value, Tensor):
             return UNKNOWN
+        placements.applied(interp, _FUNCTION_OF.get(last, ""), value, (_argument(obj, 0, "dim"),), {}, node)
         return tensors.used_whole(value) if "Softmax" in last else value
     if last in _NORMS:
         return _normalised(interp, obj, value, node)
@@ -107,6 +113,8 @@ def _normalised(interp: Interpreter, obj: Obj, value: Value, node: ast.expr) -> 
     if not isinstance(value, Tensor):
         return Tensor(State.UNKNOWN, width=sized)
     layers.learn_width(interp, value, sized)
+    placements.whole_argument(interp, value, node, f"`{layers.label(obj)}`")
+    placements.applied(interp, "group_norm", value, (), {}, node)
     value = tensors.used_whole(value)
     if value.state is State.SHARDED and value.last:
         meets_full(interp, obj, value, sized, per_rank(shape), node)

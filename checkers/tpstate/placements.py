@@ -1,0 +1,144 @@
+"""Operations that need the whole of a dimension, or the whole of a sum, and what meets them."""
+
+from __future__ import annotations
+
+import ast
+
+from .events import PartialMet, Reshaped, SplitWhole, WholeNeeded
+from .interpreter import Interpreter
+from .states import State, Step
+from .symbols import Poly
+from .values import Const, Kwargs, Seq, Tensor, Value, poly_of
+
+WHOLE = {
+    "softmax": 0,
+    "log_softmax": 0,
+    "softmin": 0,
+    "argmax": 0,
+    "argmin": 0,
+    "mean": 0,
+    "var": 0,
+    "std": 0,
+    "cumsum": 0,
+    "topk": 1,
+    "sort": 0,
+    "argsort": 0,
+    "multinomial": None,
+    "cross_entropy": None,
+    "nll_loss": None,
+    "layer_norm": None,
+    "rms_norm": None,
+}
+"""Operations over one dimension that mean something else on a part of it, and which argument after the tensor is the
+dimension; None: it is the last one, or the one of the classes."""
+
+_LAST_BY_DEFAULT = frozenset({"topk", "sort", "argsort"})
+
+NONLINEAR = frozenset(
+    """abs clamp clip exp gelu relu silu sigmoid tanh softmax log_softmax softplus sqrt rsqrt square pow log elu selu
+    celu mish hardswish leaky_relu logsigmoid argmax argmin topk sort multinomial cross_entropy nll_loss layer_norm
+    rms_norm group_norm normalize""".split()
+)
+"""f(a + b) is not f(a) + f(b): on a partial sum the result is no part of any sum."""
+
+
+def applied(
+    interp: Interpreter,
+    name: str,
+    tensor: Tensor,
+    rest: tuple[Value, ...],
+    kwargs: Kwargs,
+    node: ast.expr,
+) -> None:
+    """`name` is applied to a tensor: note what it needs and does not get."""
+    bare = name.rstrip("_")
+    if tensor.state is State.PARTIAL and bare in NONLINEAR:
+        interp.emit(PartialMet, node, tensor=tensor, other=None, how=f"enters `{bare}`, which is not linear")
+    if tensor.state is State.SHARDED and tensor.last and bare in WHOLE and _over_last(bare, rest, kwargs):
+        interp.emit(WholeNeeded, node, tensor=tensor, operation=bare)
+
+
+def _over_last(name: str, rest: tuple[Value, ...], kwargs: Kwargs) -> bool:
+    where = WHOLE[name]
+    if where is None:
+        return True
+    dim = kwargs.get("dim", kwargs.get("axis", rest[where] if len(rest) > where else None))
+    if dim is None:
+        return name in _LAST_BY_DEFAULT
+    if isinstance(dim, Seq):
+        return dim.rest is None and any(item == Const(-1) for item in dim.items)
+    return dim == Const(-1)
+
+
+def whole_argument(interp: Interpreter, value: Value, node: ast.expr, taker: str) -> None:
+    """An argument of a function enters a module that is not linear or takes whole values only: it is no partial sum."""
+    if isinstance(value, Tensor) and value.state is State.UNKNOWN:
+        name = argument_name(value)
+        if name is not None and name not in interp.whole:
+            interp.whole[name] = interp.step(node, f"it enters {taker}, which needs a whole value")
+
+
+def argument_name(tensor: Tensor) -> str | None:
+    """The name of the width of a forward argument that is still its own."""
+    if tensor.width is None:
+        return None
+    name = str(tensor.width)
+    return name if name.startswith("|") and tensor.width == Poly.atom(name) else None
+
+
+def added(interp: Interpreter, partial: Tensor, other: Tensor, node: ast.expr) -> None:
+    """A partial sum is added to another value; a whole one would be counted once a rank by the all-reduce."""
+    known: Step | None = None
+    if other.state is State.FULL:
+        known = other.why
+    elif other.state is State.UNKNOWN:
+        name = argument_name(other)
+        is_itself = name is not None and name[1:].removesuffix(".width") in _names(node)
+        known = interp.whole.get(name) if is_itself and name is not None else None
+    if known is not None and not _by_rank(interp):
+        interp.emit(
+            PartialMet,
+            node,
+            tensor=partial,
+            other=known,
+            how="is added to a value that is whole on every rank",
+        )
+
+
+def _names(node: ast.expr) -> set[str]:
+    """The names an addition joins: what a kernel may have written into is no longer the argument."""
+    parts = (node.left, node.right) if isinstance(node, ast.BinOp) else ()
+    return {part.id for part in parts if isinstance(part, ast.Name)}
+
+
+def _by_rank(interp: Interpreter) -> bool:
+    """Whether a condition in force asks for the rank: what one rank alone adds is right."""
+    return any("rank" in key for key in (*interp.branch, *interp.choice))
+
+
+def viewed(
+    interp: Interpreter, tensor: Tensor, sizes: tuple[Value, ...], nodes: tuple[ast.expr, ...], node: ast.expr
+) -> None:
+    """`tensor.view(sizes)`"""
+    if sizes and len(sizes) == len(nodes) and tensor.state in (State.SHARDED, State.FULL):
+        interp.emit(Reshaped, node, tensor=tensor, sizes=sizes, nodes=nodes, equal=dict(interp.equal))
+
+
+def split_by(interp: Interpreter, tensor: Tensor, given: Value, node: ast.expr) -> None:
+    """`tensor.split([a, b], dim=-1)`: sizes that add up to the whole do not fit one rank's part."""
+    if (
+        tensor.state is not State.SHARDED
+        or not tensor.last
+        or tensor.width is None
+        or not isinstance(given, Seq)
+    ):
+        return
+    polys = [poly_of(size) for size in given.items]
+    if given.rest is not None or not polys or None in polys:
+        return
+    total = Poly.number(0)
+    for poly in polys:
+        assert poly is not None
+        total = total + poly
+    if total.substituted(interp.equal) == tensor.width.substituted(interp.equal):
+        interp.emit(SplitWhole, node, tensor=tensor)
