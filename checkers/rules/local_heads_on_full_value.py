@@ -34,7 +34,7 @@ class LocalHeadsOnFullValue(Rule):
     limits = (
         "Silent where one of the sizes is -1 or the TP size, and where the value is not known to be whole."
     )
-    guide = "Principle 10: tensor parallelism inside attention"
+    guide = "beyond the guide"
 
     bad = """
     from megatron.core import parallel_state
