@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from .values import UNKNOWN, Value
+from .values import MAX_NESTED, UNKNOWN, Value, nested
 
 
 @dataclass(frozen=True)
@@ -16,12 +16,16 @@ class Choice(Value):
     then: Value
     other: Value
 
+    @property
+    def nested(self) -> int:
+        return nested(self.then) + nested(self.other)
+
 
 def choose(key: str, then: Value, other: Value) -> Value:
     """A Choice, or the value itself where both sides are the same; deep choices collapse to UNKNOWN."""
     if then == other:
         return then
-    if leaves(then) + leaves(other) > 8:
+    if leaves(then) + leaves(other) > 8 or nested(then) + nested(other) > MAX_NESTED:
         return UNKNOWN
     return Choice(key, then, other)
 

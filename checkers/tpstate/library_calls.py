@@ -195,6 +195,11 @@ def import_module(interp: Interpreter, args: tuple[Value, ...]) -> Value:
     return UNKNOWN
 
 
+def _size(value: Value) -> Value:
+    """A size given to a factory; what is no number is no size, and a tensor made of tensors has no end."""
+    return value if isinstance(value, Const | Sym) else UNKNOWN
+
+
 def _torch(
     interp: Interpreter, dotted: str, last: str, args: tuple[Value, ...], kwargs: Kwargs, node: ast.expr
 ) -> Value:
@@ -211,7 +216,7 @@ def _torch(
             found = indexing.as_seq(interp, args[0])
             dims = found.items if found is not None and found.rest is None else args
         sized = last in ("empty", "zeros", "ones", "rand", "randn", "full")
-        return Tensor(State.UNKNOWN, dims=tuple(dims) if sized else None)
+        return Tensor(State.UNKNOWN, dims=tuple(map(_size, dims)) if sized else None)
     if last in ("compile",) and args:
         return args[0]
     if last == "jit" or dotted.startswith("torch.jit."):

@@ -195,19 +195,30 @@ class ModuleTree:
         )
 
 
-def _objects(value: Value, condition: str) -> Iterator[tuple[Obj | None, str]]:
-    """The modules that an attribute may hold, and on which condition; None where it holds what cannot be told."""
+def _objects(
+    value: Value, condition: str, met: set[tuple[int, str]] | None = None
+) -> Iterator[tuple[Obj | None, str]]:
+    """The modules that an attribute may hold, and on which condition; None where it holds what cannot be told.
+
+    A list, tuple or dict that is met again is not walked again: one that holds itself twice on forty levels has no end.
+    """
+    met = set() if met is None else met
     if isinstance(value, Obj):
         yield value, condition
     elif isinstance(value, Unknown):
         yield None, condition
-    elif isinstance(value, Heap):
-        yield from _objects(value.content, condition)
-    elif isinstance(value, Seq | Table):
-        items = value.items if isinstance(value, Seq) else tuple(value.entries.values())
-        for item in (*items, *([value.rest] if value.rest is not None else [])):
-            yield from _objects(item, condition)
     elif isinstance(value, Choice):
         key = re.sub(r"@\d+", "", value.key)
-        yield from _objects(value.then, key)
-        yield from _objects(value.other, f"not ({key})" if " " in key else f"not {key}")
+        yield from _objects(value.then, key, met)
+        yield from _objects(value.other, f"not ({key})" if " " in key else f"not {key}", met)
+    elif isinstance(value, Heap | Seq | Table) and (id(value), condition) not in met:
+        met.add((id(value), condition))
+        for item in _items(value):
+            yield from _objects(item, condition, met)
+
+
+def _items(value: Heap | Seq | Table) -> tuple[Value, ...]:
+    if isinstance(value, Heap):
+        return (value.content,)
+    items = value.items if isinstance(value, Seq) else tuple(value.entries.values())
+    return items if value.rest is None else (*items, value.rest)

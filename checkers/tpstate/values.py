@@ -12,9 +12,7 @@ from .states import State, Step
 from .symbols import Poly
 
 TP = "tp"
-
 PER_RANK = "per_rank"
-
 HEADS = "heads"
 
 OPEN = "**"
@@ -22,6 +20,9 @@ OPEN = "**"
 
 MAX_ITEMS = 4096
 """Sequences longer than this are not kept item by item."""
+
+MAX_NESTED = 1024
+"""Nor are those with more sequences inside, each counted as often as it is met: `a = (a, a)` forty times has 2**40."""
 
 
 class Value:
@@ -86,10 +87,24 @@ class Seq(Value):
     items: tuple[Value, ...]
     rest: Value | None = None
     kind: str = "tuple"
+    nested: int = field(default=1, init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        inside = 1 + sum(map(nested, self.items)) + (0 if self.rest is None else nested(self.rest))
+        if inside > MAX_NESTED:
+            object.__setattr__(self, "items", ())
+            object.__setattr__(self, "rest", UNKNOWN)
+        elif inside > 1:
+            object.__setattr__(self, "nested", inside)
 
     def sample(self, limit: int = 64) -> list[Value]:
         """The items to run a loop over: the known ones, then two of the unknown number."""
         return [*self.items[:limit], *([self.rest] * 2 if self.rest is not None else [])]
+
+
+def nested(value: Value) -> int:
+    """How many sequences are met in walking a value."""
+    return int(getattr(value, "nested", 0))
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
+from onescience_check.checkers.tpstate.module_tree import _objects
+from onescience_check.checkers.tpstate.values import Cls, Heap, Obj, Seq, Value
+
 Check = Callable[..., None]
 
 
@@ -131,3 +134,47 @@ def test_values_that_grow_in_a_loop_do_not_hang(line: str, check: Check) -> None
                     {line}
             return f(x)
     """)
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        "a = (a, a)",
+        "a = (a, b); b = (b, a)",
+        "a = slice(a, a)",
+        "a = torch.empty(a, a)",
+        "a = [a, a]",
+        "a = (a, a) if flag else (a, a, 1)",
+    ],
+)
+def test_values_that_hold_themselves_twice_are_compared_and_hashed_in_time(check: Check, step: str) -> None:
+    again = "; ".join([step] * 40)
+    check(f"""
+    def same(a):
+        return a
+
+
+    class Model(nn.Module):
+        def __init__(self, dim, config):
+            super().__init__()
+            self.fc = GATHERED(dim, dim)
+
+        def forward(self, x, flag=None):
+            a = b = (1, 2)
+            c = (1, 2)
+            {again}
+            d = a
+            a = b = c
+            {again}
+            same(a), same(d)
+            if a == d or a in (d, c):
+                x = x + 1
+            return self.fc(x)[0]
+    """)
+
+
+def test_modules_in_lists_that_hold_themselves_twice_are_found_in_time() -> None:
+    held: Value = Obj(Cls("torch.nn.Linear"))
+    for _ in range(40):
+        held = Heap("list", {"content": Seq((held, held))})
+    assert len(list(_objects(held, ""))) == 2
