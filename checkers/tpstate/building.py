@@ -6,11 +6,11 @@ import ast
 from typing import Any
 
 from ..facts.module import ClassFacts
-from . import attributes, binding, calls, layers, running, torch_layers
+from . import attention, attributes, binding, calls, layers, running, torch_layers
 from .events import Built, EntryCalled, Event, Rejected, UnknownKey
 from .interpreter import Interpreter
-from .provider_table import PLATFORM_OPS, Provider
-from .providers import provider_for
+from .provider_table import Provider
+from .providers import dispatches, provider_for
 from .values import NONE, OPEN, UNKNOWN, Cls, Const, Func, Heap, Known, Kwargs, Obj, Seq, Tensor, Value
 
 
@@ -168,6 +168,9 @@ def call_object(
     holder, method = forward
     given = args if is_static(method) else (obj, *args)
     result = running.run_function(interp, Func(method, holder.module, None, holder), given, kwargs, node)
+    query = attention.query_of(method, args, kwargs)
+    if query is not None:
+        result = attention.of_query(interp, result, query)
     interp.memo[key] = result
     return result
 
@@ -178,7 +181,7 @@ def _forward(interp: Interpreter, obj: Obj, facts: ClassFacts) -> tuple[ClassFac
         if provider_for(interp.project, entry) is not None:
             return None
         if isinstance(entry, ClassFacts):
-            if entry.name in PLATFORM_OPS:
+            if dispatches(entry):
                 return interp.project.method(facts, "forward_native")
             for name in ("forward", "__call__"):
                 if name in entry.methods:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TypeGuard
 
-from . import building, expressions, library_calls, object_methods, running, tensors
+from . import attention, building, expressions, library_calls, object_methods, running, tensors
 from .choices import Choice
 from .events import BiasDropped, EntryCalled, NoneUsed, PairUsed, UnknownKey
 from .frames import Frame
@@ -108,14 +108,17 @@ def call(
     if isinstance(callee, NoEntry):
         note_missing(interp, callee.table, callee.key, node)
         return UNKNOWN
-    return unknown_call(interp, callee, args, node)
+    return unknown_call(interp, callee, args, node, kwargs)
 
 
-_ELEMENTWISE_WORDS = ("act", "gelu", "silu", "relu", "swish", "dropout", "sigmoid", "tanh")
+_ELEMENTWISE_WORDS = ("act", "gelu", "silu", "relu", "swish", "dropout", "sigmoid", "tanh", "norm", "layernorm")
 
 
-def unknown_call(interp: Interpreter, callee: Value, args: tuple[Value, ...], node: ast.expr) -> Value:
-    """A callable nothing is known of: an activation by its name keeps the state, anything else loses it."""
+def unknown_call(
+    interp: Interpreter, callee: Value, args: tuple[Value, ...], node: ast.expr, kwargs: Kwargs | None = None
+) -> Value:
+    """A callable nothing is known of: an activation or a norm by its name keeps the state, an attention returns that
+    of its query, anything else loses it."""
     name = ""
     if isinstance(node, ast.Call):
         func = node.func
@@ -128,6 +131,10 @@ def unknown_call(interp: Interpreter, callee: Value, args: tuple[Value, ...], no
         return interp.lift(
             lambda value: value.but(width=None) if isinstance(value, Tensor) else UNKNOWN, args[0]
         )
+    if isinstance(node, ast.Call) and (args or kwargs):
+        seen = attention.of_unseen(interp, name.lower(), args, kwargs or {}, node)
+        if seen is not None:
+            return seen
     if isinstance(callee, Sym) and not args and name.startswith(("get_", "is_")):
         return Sym.named(f"{callee.text}()")
     return UNKNOWN

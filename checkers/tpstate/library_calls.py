@@ -67,7 +67,7 @@ def call_known(
         return args[0]
     if dotted.startswith("itertools.") or dotted.startswith("collections."):
         return UNKNOWN
-    return calls.unknown_call(interp, UNKNOWN, args, node)
+    return calls.unknown_call(interp, UNKNOWN, args, node, kwargs)
 
 
 def special_function(

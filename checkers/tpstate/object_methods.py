@@ -63,7 +63,7 @@ def call_method(
                 return UNKNOWN
     if isinstance(owner, Seq) and name in ("index", "count"):
         return interp.fresh(name)
-    return calls.unknown_call(interp, UNKNOWN, args, node)
+    return calls.unknown_call(interp, UNKNOWN, args, node, kwargs)
 
 
 def _add_child(interp: Interpreter, owner: Obj, name: Value, child: Value) -> Value:

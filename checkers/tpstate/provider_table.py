@@ -15,8 +15,8 @@ MEGATRON = "megatron"
 
 INFERENCE = "inference"
 
-PLATFORM_OPS = frozenset({"CustomOp", "MultiPlatformOp", "PluggableLayer", "TensorSchema"})
-"""vLLM's and SGLang's bases that pick a kernel, or check shapes, when the job runs; they compute `forward_native`."""
+PLATFORM_OPS = frozenset({"PluggableLayer", "TensorSchema"})
+"""vLLM's bases that pick a class, or check shapes, when the job runs."""
 
 
 @dataclass(frozen=True)

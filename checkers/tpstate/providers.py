@@ -14,7 +14,7 @@ from dataclasses import replace
 from ..facts.module import ClassFacts, ImportEdge, ModuleFacts
 from ..project.pins import pins_old_core
 from ..project.project import External, Project
-from .provider_table import BEFORE_CONFIG, COLUMN, PAIR, ROW, TENSOR, UNDECIDED, Provider, compiled
+from .provider_table import BEFORE_CONFIG, COLUMN, PAIR, PLATFORM_OPS, ROW, TENSOR, UNDECIDED, Provider, compiled
 
 _NAMES = re.compile(
     r"(Column|Row)Parallel(Linear|GELU)?|ParallelEmbedding|ReplicatedLinear|LinearNoTP|QKVParallel|Column|Row"
@@ -146,6 +146,15 @@ def _flag(default: ast.expr | None, otherwise: bool | None) -> bool | None:
     return (
         default.value if isinstance(default, ast.Constant) and isinstance(default.value, bool) else otherwise
     )
+
+
+def dispatches(cls: ClassFacts) -> bool:
+    """Whether a class picks a kernel when the job runs (`CustomOp` of vLLM, `BaseFusedOp` of SGLang): its `forward` hands
+    on whatever it is given, and what it computes is `forward_native`."""
+    if cls.name in PLATFORM_OPS:
+        return True
+    forward = cls.methods.get("forward", cls.methods.get("__call__"))
+    return "forward_native" in cls.methods and forward is not None and forward.args.vararg is not None
 
 
 def accepts(row: Provider) -> set[str] | None:

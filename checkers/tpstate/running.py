@@ -9,7 +9,7 @@ from .choices import Choice, choose
 from .events import Rejected
 from .frames import Frame
 from .interpreter import MAX_DEPTH, MAX_SAME_FUNCTION, Interpreter
-from .provider_table import PLATFORM_OPS
+from .providers import dispatches
 from .values import (
     NONE,
     UNKNOWN,
@@ -33,7 +33,7 @@ def run_function(
     """Run a function of the tree on abstract arguments."""
     if interp.depth >= MAX_DEPTH or _times_running(interp, func.node) >= MAX_SAME_FUNCTION:
         return UNKNOWN
-    if func.owner is not None and func.owner.name in PLATFORM_OPS:
+    if func.owner is not None and dispatches(func.owner):
         return _run_native(interp, func, args, kwargs, node)
     special = library_calls.special_function(interp, func, args, kwargs, node)
     if special is not None:
@@ -56,7 +56,7 @@ def _run_native(
         return NONE
     facts = owner.cls.facts
     found = interp.project.method(facts, "forward_native") if facts is not None else None
-    if found is None or found[0].name in PLATFORM_OPS:
+    if found is None or dispatches(found[0]):
         return UNKNOWN
     return run_function(interp, Func(found[1], found[0].module, None, found[0]), args, kwargs, node)
 

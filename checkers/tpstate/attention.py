@@ -1,0 +1,84 @@
+"""Attention by what it is given: its output is split as its query is, whatever kernel computes it."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from . import tensors
+from .interpreter import Interpreter
+from .states import State
+from .values import UNKNOWN, Kwargs, Pair, Seq, Tensor, Unknown, Value
+
+_QUERY = re.compile(r"x?q|q_\w+|\w+_q|quer(y|ies)(_\w+)?")
+
+_KEY = re.compile(r"x?kv?|kv?_\w+|\w+_kv?|keys?(_\w+)?")
+
+_CALLED = re.compile(r"attn|attention|dpa|sdpa")
+
+_ROTATES = re.compile(r"rotary|rope")
+
+
+def query_of(method: ast.FunctionDef, args: tuple[Value, ...], kwargs: Kwargs) -> Value | None:
+    """The query that a forward is given, where its parameters begin with a query and a key; None where not."""
+    spec = method.args
+    names = [arg.arg for arg in (*spec.posonlyargs, *spec.args)]
+    if names[:1] == ["self"]:
+        names = names[1:]
+    if len(names) < 2 or not _QUERY.fullmatch(names[0]) or not _KEY.fullmatch(names[1]):
+        return None
+    return args[0] if args else kwargs.get(names[0])
+
+
+def of_query(interp: Interpreter, result: Value, query: Value) -> Value:
+    """The result of an attention, its unknown alternatives typed by the query alone.
+
+    Any other argument's type says nothing of the output: a cache, a mask or a bias may be whole where heads are split.
+    """
+
+    def typed(leaf: Value, given: Value) -> Value:
+        if isinstance(leaf, Seq) and leaf.items and _is_open(leaf.items[0]):
+            return Seq((typed(leaf.items[0], given), *leaf.items[1:]), leaf.rest, leaf.kind)
+        if not _is_open(leaf):
+            return leaf
+        given = given.output if isinstance(given, Pair) else given
+        if not isinstance(given, Tensor) or given.state in (State.UNKNOWN, State.PARTIAL):
+            return leaf
+        return tensors.moved(given).but(role="", tag="")
+
+    return interp.lift(typed, result, query)
+
+
+def _is_open(value: Value) -> bool:
+    return isinstance(value, Unknown) or (isinstance(value, Tensor) and value.state is State.UNKNOWN)
+
+
+def of_unseen(
+    interp: Interpreter, name: str, args: tuple[Value, ...], kwargs: Kwargs, node: ast.Call
+) -> Value | None:
+    """What a callable that cannot be seen makes of queries and keys, by its name; None where it is neither an
+    attention nor a rotary embedding."""
+    if _CALLED.search(name):
+        query = _argument(node, args, kwargs, _QUERY) or (args[0] if len(args) >= 3 else None)
+        return of_query(interp, UNKNOWN, query) if query is not None and len(args) + len(kwargs) >= 3 else None
+    if _ROTATES.search(name):
+        turned = [value for value in (_argument(node, args, kwargs, word) for word in (_QUERY, _KEY)) if value]
+        if turned:
+            return Seq(tuple(turned)) if len(turned) > 1 else turned[0]
+    return None
+
+
+def _argument(
+    node: ast.Call, args: tuple[Value, ...], kwargs: Kwargs, word: re.Pattern[str]
+) -> Value | None:
+    """The argument that is named like a query or a key, at the parameter or by its variable."""
+    for name, value in kwargs.items():
+        if word.fullmatch(name):
+            return value
+    for part, value in zip(node.args, args, strict=False):
+        inner = part
+        while isinstance(inner, ast.Call) and isinstance(inner.func, ast.Attribute):
+            inner = inner.func.value  # `q.view(…)`
+        if isinstance(inner, ast.Name) and word.fullmatch(inner.id):
+            return value
+    return None
