@@ -60,17 +60,19 @@ def of_unseen(
     attention nor a rotary embedding."""
     if _CALLED.search(name):
         query = _argument(node, args, kwargs, _QUERY) or (args[0] if len(args) >= 3 else None)
-        return of_query(interp, UNKNOWN, query) if query is not None and len(args) + len(kwargs) >= 3 else None
+        return (
+            of_query(interp, UNKNOWN, query) if query is not None and len(args) + len(kwargs) >= 3 else None
+        )
     if _ROTATES.search(name):
-        turned = [value for value in (_argument(node, args, kwargs, word) for word in (_QUERY, _KEY)) if value]
+        turned = [
+            value for value in (_argument(node, args, kwargs, word) for word in (_QUERY, _KEY)) if value
+        ]
         if turned:
             return Seq(tuple(turned)) if len(turned) > 1 else turned[0]
     return None
 
 
-def _argument(
-    node: ast.Call, args: tuple[Value, ...], kwargs: Kwargs, word: re.Pattern[str]
-) -> Value | None:
+def _argument(node: ast.Call, args: tuple[Value, ...], kwargs: Kwargs, word: re.Pattern[str]) -> Value | None:
     """The argument that is named like a query or a key, at the parameter or by its variable."""
     for name, value in kwargs.items():
         if word.fullmatch(name):

@@ -111,7 +111,18 @@ def call(
     return unknown_call(interp, callee, args, node, kwargs)
 
 
-_ELEMENTWISE_WORDS = ("act", "gelu", "silu", "relu", "swish", "dropout", "sigmoid", "tanh", "norm", "layernorm")
+_ELEMENTWISE_WORDS = (
+    "act",
+    "gelu",
+    "silu",
+    "relu",
+    "swish",
+    "dropout",
+    "sigmoid",
+    "tanh",
+    "norm",
+    "layernorm",
+)
 
 
 def unknown_call(

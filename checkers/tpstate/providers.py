@@ -14,7 +14,17 @@ from dataclasses import replace
 from ..facts.module import ClassFacts, ImportEdge, ModuleFacts
 from ..project.pins import pins_old_core
 from ..project.project import External, Project
-from .provider_table import BEFORE_CONFIG, COLUMN, PAIR, PLATFORM_OPS, ROW, TENSOR, UNDECIDED, Provider, compiled
+from .provider_table import (
+    BEFORE_CONFIG,
+    COLUMN,
+    PAIR,
+    PLATFORM_OPS,
+    ROW,
+    TENSOR,
+    UNDECIDED,
+    Provider,
+    compiled,
+)
 
 _NAMES = re.compile(
     r"(Column|Row)Parallel(Linear|GELU)?|ParallelEmbedding|ReplicatedLinear|LinearNoTP|QKVParallel|Column|Row"
