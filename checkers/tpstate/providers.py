@@ -159,8 +159,10 @@ def _flag(default: ast.expr | None, otherwise: bool | None) -> bool | None:
 
 
 def dispatches(cls: ClassFacts) -> bool:
-    """Whether a class picks a kernel when the job runs (`CustomOp` of vLLM, `BaseFusedOp` of SGLang): its `forward` hands
-    on whatever it is given, and what it computes is `forward_native`."""
+    """Whether a class picks a kernel when the job runs (`CustomOp` of vLLM, `BaseFusedOp` of SGLang).
+
+    Its `forward` hands on whatever it is given, and what it computes is `forward_native`.
+    """
     if cls.name in PLATFORM_OPS:
         return True
     forward = cls.methods.get("forward", cls.methods.get("__call__"))
