@@ -132,6 +132,7 @@ class Analysis:
         self._defaults: dict[int, list[Built]] = {}
         self._done = False
         self._parallel: set[int] = set()
+        self.steps = 0
 
     @property
     def log(self) -> Log:
@@ -159,9 +160,10 @@ class Analysis:
         """Build the class with unknown arguments and run its methods, forward first."""
         interp = self.interpreter
         interp.root, interp.depth = cls, 0
-        interp.fuel = GUIDE_FUEL if self.project.follows_guide else FUEL
+        fuel = GUIDE_FUEL if self.project.follows_guide else FUEL
         if id(cls) not in self._parallel:
-            interp.fuel = PLAIN_FUEL
+            fuel = PLAIN_FUEL
+        interp.fuel = fuel
         interp.branch, interp.choice, interp.journals = {}, {}, []
         interp.frame = Frame(cls.module)
         interp.equal.clear()
@@ -177,6 +179,7 @@ class Analysis:
             interp.log.exhausted.append(cls)
         except Exception as error:  # one class must not take the others down with it
             interp.log.failed.append((cls, " ".join(f"{type(error).__name__}: {error}".split())))
+        self.steps += fuel - interp.fuel
 
     def built_by_default(
         self, cls: ClassFacts, stop_at: Callable[[Obj, ast.FunctionDef], bool]
