@@ -30,16 +30,12 @@ WAITING: frozenset[str] = frozenset(
     early-return-before-reduce
     end-stage-attribute
     float-token-count
-    gate-chunk-of-one-column
     gather-on-rank-zero
     gather-without-sp
-    heads-floor-assigned
-    kv-heads-fewer-than-tp
     label-sent-by-hand
     local-clip
     loss-unpacks-two-of-three
     norm-counts-replicas
-    per-rank-size-into-layer
     pooler-gather-grad
     residual-through-list
     roll-with-latitude-twice

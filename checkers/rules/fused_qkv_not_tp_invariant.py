@@ -26,7 +26,7 @@ class FusedQkvNotTpInvariant(Rule):
     """A fused q/k/v projection is read so that its weight means something else at each tp size."""
 
     code, symbol = "W7111", "fused-qkv-not-tp-invariant"
-    message = "%(how)s: at tp=2 each rank takes another mix of q, k and v out of the same weight"
+    message = "%(how)s: at tp=2 each rank takes another mix of the parts out of the same weight"
     advice = "Use the layout (..., heads, 3, head_dim), or separate q, k and v projections."
     why = (
         "Column parallelism gives rank r the r-th contiguous slice of the weight's rows. Read as three blocks, the "
@@ -105,8 +105,16 @@ class FusedQkvNotTpInvariant(Rule):
                 yield self.finding(
                     site_place(cut.site), object=owner_name(cut), evidence=evidence(why(cut.tensor)), how=how
                 )
+        halved = {
+            event.tensor.tag: event
+            for event in analysis.log.events
+            if isinstance(event, ThirdsTaken) and event.tensor.role == "column"
+        }
         for loads in by_site(analysis.log.events, FusedLoad):
-            load = first_certain(loads)
+            load = first_certain([load for load in loads if load.joined])
+            parts = next((load for load in loads if f"column#{load.layer.serial}" in halved), None)
+            if load is None and parts is not None:
+                yield self._half_loaded(parts, halved[f"column#{parts.layer.serial}"])
             if load is not None:
                 name = label(load.layer)
                 yield self.finding(
@@ -117,6 +125,23 @@ class FusedQkvNotTpInvariant(Rule):
                     advice="Cut each part by itself and join the slices: torch.cat([w.chunk(tp)[rank] for w in parts]) "
                     f"for `{name}`.",
                 )
+
+    def _half_loaded(self, load: FusedLoad, cut: ThirdsTaken) -> Finding:
+        name = label(load.layer)
+        return self.finding(
+            site_place(load.site),
+            object=owner_name(load),
+            evidence=(
+                at(load.layer.made_at, f"`{name}` is column-parallel"),
+                at(
+                    cut.site,
+                    f"its output is cut into {cut.count} parts, which the whole weight holds one after another",
+                ),
+            ),
+            how=f"the weight of `{name}` is one slice of the whole of its parts",
+            advice=f"Cut the weight into its {cut.count} parts first and each part by itself: "
+            f"`torch.cat([part.chunk(tp)[rank] for part in weight.chunk({cut.count})])` for `{name}`.",
+        )
 
 
 def _speaks_of_qkv(event: ThirdsTaken) -> bool:

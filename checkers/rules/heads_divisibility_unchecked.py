@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING
@@ -31,7 +32,8 @@ class HeadsDivisibilityUnchecked(Rule):
     symptom = Symptom.WRONG_NUMBERS
     runtime = "shape '[...]' is invalid for input of size ..., or a model with fewer heads"
     limits = (
-        "Silent where the class, one of its bases, or a layer it gives the count to tests a remainder, where `divide` "
+        "Silent where the class, one of its bases, or a layer it gives the count to tests a remainder (for key/value "
+        "heads: one that is not of the query heads alone), where `divide` "
         "is used, where the count is read from a configuration or another object, which may check itself, and in vLLM "
         "and SGLang, which check when they start."
     )
@@ -79,9 +81,7 @@ class HeadsDivisibilityUnchecked(Rule):
             top = event.top
             if not isinstance(top, Sym) or HEADS not in top.tags or event.owner is None:
                 continue
-            if any(not atom.isidentifier() for atom in top.poly.atoms()) or not isinstance(
-                event.site.node, ast.BinOp
-            ):
+            if any(not atom.isidentifier() for atom in top.poly.atoms()) or not _is_written(event):
                 continue
             if event.site.module.name.split(".")[0] in ("vllm", "sglang"):
                 continue
@@ -89,7 +89,8 @@ class HeadsDivisibilityUnchecked(Rule):
                 continue  # the heads of another object, which may check them
             holders = [entry for entry in mro(event.owner) if isinstance(entry, ClassFacts)]
             holders += _given(analysis, event.owner, event.name)
-            if not any(_tests_remainder(holder) for holder in holders):
+            own = _key_value(event.name)
+            if not any(_tests_remainder(holder, own) for holder in holders):
                 yield self.finding(site_place(event.site), object=owner_name(event), name=event.name)
 
 
@@ -110,15 +111,28 @@ def _arguments(node: ast.AST) -> list[str]:
     return [ast.unparse(value) for value in (*node.args, *(keyword.value for keyword in node.keywords))]
 
 
+def _is_written(event: Divided) -> bool:
+    """Whether the division stands in the code: `heads // tp`, `heads //= tp`."""
+    node = event.site.node
+    return isinstance(node, ast.BinOp) or "//=" in event.site.module.lines[node.lineno - 1]
+
+
+def _key_value(text: str) -> bool:
+    """Whether a name is that of a count of key/value heads: checking the query heads says nothing of them."""
+    return re.search(r"kv|key|group", text) is not None
+
+
 @cache
-def _tests_remainder(cls: ClassFacts) -> bool:
+def _tests_remainder(cls: ClassFacts, key_value: bool) -> bool:
     for node in walk(cls.node):
         if (
             isinstance(node, ast.BinOp)
             and isinstance(node.op, ast.Mod)
             and not isinstance(node.left, ast.Constant)
         ):
-            return True
+            names = ast.unparse(node)
+            if not key_value or _key_value(names) or "head" not in names:
+                return True
         if isinstance(node, ast.Call) and ast.unparse(node.func).rsplit(".", 1)[-1] in (
             "divide",
             "ensure_divisibility",

@@ -159,9 +159,10 @@ class WeightTaken(Event):
 
 @dataclass
 class FusedLoad(Event):
-    """The weight of a fused column layer was loaded from a concatenation that was cut across the ranks."""
+    """The weight of a column layer was loaded from one slice of a whole tensor; `joined`: of a concatenation."""
 
     layer: Obj = field(kw_only=True)
+    joined: bool = field(kw_only=True)
 
 
 @dataclass

@@ -176,8 +176,9 @@ def _on_first(
         )
     if name == "copy_" and first.role == "weight of layer" and rest:
         loaded = interp.settle(rest[0])
-        if isinstance(loaded, Tensor) and loaded.role == "share of cat":
-            interp.emit(FusedLoad, node, layer=interp.held[int(first.tag)])
+        if isinstance(loaded, Tensor) and loaded.role in ("share of cat", "share of argument"):
+            joined = loaded.role == "share of cat"
+            interp.emit(FusedLoad, node, layer=interp.held[int(first.tag)], joined=joined)
         return first
     if name in ("softmax", "log_softmax", "roll", "flip", "cumsum"):
         return used_whole(first)
@@ -242,6 +243,8 @@ def _divided(
     on_last = isinstance(dim, Const) and dim.value in (-1, 2)
     if tensor.role == "cat of loaded" and isinstance(given, Sym) and TP in given.tags:
         return Seq((), tensor.but(role="share of cat"))
+    if tensor.tag == "argument" and not tensor.role and isinstance(given, Sym) and TP in given.tags:
+        return Seq((), tensor.but(role="share of argument"))
     if name == "unbind":
         return Seq((), moved(tensor))
     if isinstance(given, Heap):
