@@ -17,6 +17,7 @@ GROUPS = {
     "74": "Project structure",
     "75": "Training script",
     "76": "Numerics and cost",
+    "77": "Ranks and collectives",
 }
 FIXES = {"safe": "safe", "unsafe": "needs a reader", "": "by hand"}
 SCOPES = {Scope.UNIVERSAL: "all Megatron-style code", Scope.GUIDE: "trees that follow the OneScience guide"}

@@ -22,27 +22,10 @@ RIGHT = ("right-code", "right-trees")
 # Cases that no rule judges yet; a name goes as soon as its case passes.
 WAITING: frozenset[str] = frozenset(
     """
-    adapter-factor-unsynced
-    all-reduce-returned
-    broadcasts-do-not-pair
-    draw-on-each-rank
-    dropout-same-mask
-    early-return-before-reduce
-    end-stage-attribute
-    float-token-count
-    gather-on-rank-zero
-    gather-without-sp
-    label-sent-by-hand
-    local-clip
-    loss-unpacks-two-of-three
-    norm-counts-replicas
-    pooler-gather-grad
-    residual-through-list
-    roll-with-latitude-twice
-    sampler-by-world-rank
-    shard-init-same-draw
-    shard-logprob-raw-reduce
-    steps-from-missing-loader
+    adapter-factor-unsynced all-reduce-returned draw-on-each-rank dropout-same-mask end-stage-attribute
+    float-token-count gather-without-sp label-sent-by-hand local-clip loss-unpacks-two-of-three
+    norm-counts-replicas pooler-gather-grad residual-through-list roll-with-latitude-twice
+    sampler-by-world-rank shard-init-same-draw shard-logprob-raw-reduce steps-from-missing-loader
     """.split()
 )
 

@@ -24,6 +24,9 @@ WORDS = (
     b"stage_shapes",
     b"PipelineTensorShapeConfig",
     b"pretrain(",
+    b"tp_group",  # groups by their short names
+    b"pp_group",
+    b"dp_group",
 )
 # Each pattern is tried only on files that hold its word.
 PATTERNS = (

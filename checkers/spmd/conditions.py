@@ -1,0 +1,146 @@
+"""Tests on the own rank: which ranks of a group give different answers."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+from . import names
+from .axes import MAX_DEPTH, group_axes, last_name, rank_function, size_axes, source_axes, varies
+from .frames import Frame, returns
+from .names import PP, WORLD, Axes
+
+
+@dataclass(frozen=True)
+class Atom:
+    """One question about the own rank; `subject` says which rank, `value` which answer."""
+
+    subject: str
+    value: str
+    axes: Axes
+
+
+Formula = Atom | tuple[str, tuple["Formula", ...]] | str
+"""An atom, ("and" | "or" | "not", parts), or the text of a test on anything else."""
+
+
+def condition(node: ast.expr, frame: Frame, depth: int = 0) -> Formula:
+    """A test as a formula over questions about the own rank."""
+    if isinstance(node, ast.BoolOp):
+        word = "and" if isinstance(node.op, ast.And) else "or"
+        return word, tuple(condition(part, frame, depth) for part in node.values)
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        return "not", (condition(node.operand, frame, depth),)
+    if isinstance(node, ast.Compare) and len(node.ops) == 1:
+        return _compared(node, frame) or ast.unparse(node)
+    if isinstance(node, ast.Call):
+        return _asked(node, frame, depth)
+    if isinstance(node, ast.Name | ast.Attribute):
+        return _flag(node, frame, depth)
+    return ast.unparse(node)
+
+
+def _asked(node: ast.Call, frame: Frame, depth: int) -> Formula:
+    name = last_name(node.func)
+    if name in names.FIRST_STAGE:
+        return Atom("pp", "0", PP)
+    if name in names.LAST_STAGE:
+        return Atom("pp", "last", PP)
+    inner = frame.callee(node) if depth < MAX_DEPTH else None
+    values = returns(inner) if inner is not None else []
+    if inner is not None and len(values) == 1:
+        found = condition(values[0], inner, depth + 1)
+        if atoms_of(found):
+            return found
+    if name in names.MAIN_RANK:
+        return Atom("world", "0", WORLD)
+    axes = rank_function(node, frame)
+    return ("not", (Atom(_subject(axes), "0", axes),)) if axes else ast.unparse(node)
+
+
+def _flag(node: ast.Name | ast.Attribute, frame: Frame, depth: int) -> Formula:
+    name = last_name(node).lstrip("_")
+    if isinstance(node, ast.Attribute) and name in ("is_first_rank", "is_last_rank"):
+        axes = group_axes(node.value, frame)
+        if axes:
+            return Atom(_subject(axes), "0" if name == "is_first_rank" else "last", axes)
+    found = frame.definitions(node) if depth < MAX_DEPTH else []
+    if len(found) == 1:
+        given = found[0][0]
+        if isinstance(given, ast.Constant) and isinstance(node, ast.Name) and node.id in frame.given:
+            return ("and" if given.value else "or"), ()  # holds always, or never
+        formula = condition(found[0][0], found[0][1], depth + 1)
+        if atoms_of(formula):
+            return formula
+        axes = varies(found[0][0], found[0][1])
+        if axes:
+            return "not", (Atom(_subject(axes), "0", axes),)
+    if name in ("pre_process", "post_process"):
+        return Atom("pp", "0" if name == "pre_process" else "last", PP)
+    return ast.unparse(node)
+
+
+def _compared(node: ast.Compare, frame: Frame) -> Formula | None:
+    left, operator, right = node.left, node.ops[0], node.comparators[0]
+    axes, other = varies(left, frame), varies(right, frame)
+    if axes is None or (not axes and other):
+        left, right, axes, other = right, left, other, axes
+    if not axes:
+        return None
+    is_swapped = left is not node.left
+    source = source_axes(right, frame)
+    if axes == WORLD:
+        if source is not None:
+            axes, value = source, "0" if "last" not in ast.unparse(right) else "last"
+        elif isinstance(right, ast.Constant) or _is_last(right, frame):
+            value = "last" if _is_last(right, frame) else ast.unparse(right)
+        else:
+            return None
+    else:
+        value = "last" if _is_last(right, frame) else ast.unparse(right)
+    if value in ("-1", "None") or other:
+        return None
+    subject = _subject(axes) if isinstance(left, ast.Name | ast.Attribute | ast.Call) else ast.unparse(left)
+    atom = Atom(subject, value, axes)
+    if isinstance(operator, ast.Eq):
+        return atom
+    if isinstance(operator, ast.NotEq):
+        return "not", (atom,)
+    if value == "0" and isinstance(operator, ast.Lt if is_swapped else ast.Gt):
+        return "not", (atom,)
+    return None
+
+
+def _is_last(node: ast.expr, frame: Frame) -> bool:
+    """`size - 1`"""
+    is_less = isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub) and ast.unparse(node.right) == "1"
+    return is_less and ("size" in ast.unparse(node.left) or size_axes(node.left, frame) is not None)  # type: ignore[attr-defined]
+
+
+def _subject(axes: Axes) -> str:
+    return names.text_of(axes)
+
+
+def atoms_of(formula: Formula) -> set[Atom]:
+    """The questions about ranks in a formula."""
+    if isinstance(formula, Atom):
+        return {formula}
+    if isinstance(formula, str):
+        return set()
+    return {atom for part in formula[1] for atom in atoms_of(part)}
+
+
+def decide(formula: Formula, known: dict[Atom, bool]) -> bool | None:
+    """Whether a formula holds when some questions are answered; None where the answer hangs on others."""
+    if isinstance(formula, Atom):
+        return known.get(formula)
+    if isinstance(formula, str):
+        return None
+    word, parts = formula
+    found = [decide(part, known) for part in parts]
+    if word == "not":
+        return None if found[0] is None else not found[0]
+    settles = word == "or"
+    if settles in found:
+        return settles
+    return None if None in found else not settles

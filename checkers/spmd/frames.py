@@ -1,0 +1,244 @@
+"""A function with what its parameters were given: where a name comes from, and what a call enters."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from ..facts.module import ClassFacts, Import, ModuleFacts
+from ..facts.nodes import walk
+from ..project.project import External, FunctionRef, Project, Ref, ValueRef, dotted_name
+from ..project.scopes import Opaque, Scope, own_nodes
+
+Definition = tuple[ast.expr, "Frame"]
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """One function as it runs; `given` holds the arguments that a followed call passed."""
+
+    project: Project
+    scope: Scope
+    cls: ClassFacts | None = None
+    given: dict[str, Definition] = field(default_factory=dict)
+    depth: int = 0
+
+    @property
+    def module(self) -> ModuleFacts:
+        return self.scope.module
+
+    # -- names ----------------------------------------------------------------------------------------------------
+
+    def definitions(self, node: ast.expr) -> list[Definition]:
+        """The expressions that a name or `self.x` may hold; empty where that cannot be told."""
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
+            return self._attribute(node.attr)
+        name = node.id if isinstance(node, ast.Name) else None
+        if name is None:
+            ref = self.ref(node) if isinstance(node, ast.Attribute) else None
+            return self._value(ref)
+        owner = self.scope.owner_of(name)
+        if owner is None or owner.function is None:
+            return self._value(self.project.resolve(self.module, name))
+        if name in owner.parameters and name not in owner.bound:
+            return [self.given[name]] if name in self.given and owner is self.scope else []
+        found = owner.bound.get(name, [])
+        if name in owner.parameters or any(isinstance(value, Opaque) for value in found):
+            return []
+        return [(value, self) for value in found]
+
+    def _value(self, ref: Ref | None) -> list[Definition]:
+        if not isinstance(ref, ValueRef):
+            return []
+        top = self.project.knowledge(Scopes).top(ref.module)
+        return [(ref.node, Frame(self.project, top, None, {}, self.depth))]
+
+    def _attribute(self, attr: str) -> list[Definition]:
+        if self.cls is None:
+            return []
+        held = self.project.knowledge(Attributes).of(self.cls).get(attr, [])
+        if any(isinstance(value, Opaque) for value, _ in held):
+            return []
+        return [(value, Frame(self.project, scope, self.cls, {}, self.depth)) for value, scope in held]
+
+    def ref(self, node: ast.expr) -> Ref | None:
+        """What a dotted name means here: a function, class or module of the tree, or something outside it."""
+        dotted = dotted_name(node)
+        if dotted is None:
+            return None
+        head, *rest = dotted.split(".")
+        owner = self.scope.owner_of(head)
+        if owner is not None and owner.function is not None:
+            return None
+        ref = self._imported_here(head) or self.project.resolve(self.module, head)
+        for attr in rest:
+            ref = self.project.attribute(ref, attr, self.module) if ref is not None else None
+        return ref
+
+    def _imported_here(self, name: str) -> Ref | None:
+        """What an import statement inside the function, or one around it, binds."""
+        scope: Scope | None = self.scope
+        scopes = self.project.knowledge(Scopes)
+        while scope is not None and scope.function is not None:
+            found = scopes.imports(scope).get(name)
+            if found is not None:
+                return self.project.imported(self.module, found)
+            scope = scope.outer
+        return None
+
+    # -- calls ----------------------------------------------------------------------------------------------------
+
+    def callee(self, call: ast.Call) -> Frame | None:
+        """The function of the tree that a call enters, with its arguments bound."""
+        func = call.func
+        if isinstance(func, ast.Name):
+            local = self.scope.find_function(func.id)
+            if local is not None:
+                return self._enter(local, self.cls, call, skip=0)
+        if isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name) and func.value.id == "self":
+            found = self.project.method(self.cls, func.attr) if self.cls is not None else None
+            if found is None or any(dotted_name(d) == "property" for d in found[1].decorator_list):
+                return None
+            skip = 0 if any(dotted_name(d) == "staticmethod" for d in found[1].decorator_list) else 1
+            return self._enter(self._scope(found[0].module, found[1]), self.cls, call, skip)
+        ref = self.ref(func)
+        if isinstance(ref, FunctionRef):
+            return self._enter(self._scope(ref.module, ref.node), None, call, skip=0)
+        return None
+
+    def _scope(self, module: ModuleFacts, function: ast.FunctionDef) -> Scope:
+        return self.project.knowledge(Scopes).of(module, function)
+
+    def _enter(self, scope: Scope, cls: ClassFacts | None, call: ast.Call, skip: int) -> Frame | None:
+        if scope.function is None or any(isinstance(arg, ast.Starred) for arg in call.args):
+            return None
+        spec = scope.function.args
+        names = [arg.arg for arg in (*spec.posonlyargs, *spec.args)]
+        given: dict[str, Definition] = {}
+        here = Frame(self.project, self.project.knowledge(Scopes).top(scope.module), None, {}, self.depth)
+        for name, default in zip(reversed(names), reversed(spec.defaults), strict=False):
+            given[name] = (default, here)
+        for arg, kw_default in zip(spec.kwonlyargs, spec.kw_defaults, strict=True):
+            if kw_default is not None:
+                given[arg.arg] = (kw_default, here)
+        for name, value in zip(names[skip:], call.args, strict=False):
+            given[name] = (value, self)
+        for keyword in call.keywords:
+            if keyword.arg is None:
+                return Frame(self.project, scope, cls, {}, self.depth + 1)
+            given[keyword.arg] = (keyword.value, self)
+        return Frame(self.project, scope, cls, given, self.depth + 1)
+
+    def argument(self, call: ast.Call, name: str, position: int) -> ast.expr | None:
+        """An argument of a call by keyword or place."""
+        for keyword in call.keywords:
+            if keyword.arg == name:
+                return keyword.value
+        return call.args[position] if 0 <= position < len(call.args) else None
+
+    def external(self, node: ast.expr) -> str:
+        """The dotted name outside the tree that an expression means, or an empty text."""
+        ref = self.ref(node)
+        return ref.dotted if isinstance(ref, External) else ""
+
+
+class Scopes:
+    """One scope for each function, so that what is in it is listed once."""
+
+    def __init__(self, project: Project) -> None:
+        self._tops: dict[int, Scope] = {}
+        self._scopes: dict[int, Scope] = {}
+        self._imports: dict[Scope, dict[str, Import]] = {}
+
+    def top(self, module: ModuleFacts) -> Scope:
+        return self._tops.setdefault(id(module), Scope(module))
+
+    def of(self, module: ModuleFacts, function: ast.FunctionDef) -> Scope:
+        """The scope of a function at module level or of a method."""
+        if id(function) not in self._scopes:
+            self._scopes[id(function)] = Scope(module, function, self.top(module))
+        return self._scopes[id(function)]
+
+    def imports(self, scope: Scope) -> dict[str, Import]:
+        """What the import statements inside a function bind."""
+        if scope not in self._imports:
+            self._imports[scope] = dict(_imports(scope))
+        return self._imports[scope]
+
+
+def _imports(scope: Scope) -> Iterator[tuple[str, Import]]:
+    for node in scope.nodes:
+        if isinstance(node, ast.ImportFrom):
+            module = "." * node.level + (node.module or "")
+            for alias in node.names:
+                yield alias.asname or alias.name, Import(module, alias.name, node.lineno)
+        elif isinstance(node, ast.Import):
+            for alias in node.names:
+                target = alias.name if alias.asname else alias.name.split(".")[0]
+                yield alias.asname or target, Import(target, None, node.lineno)
+
+
+class Attributes:
+    """What each attribute of a class is assigned, over all its methods and those of its bases in the tree."""
+
+    def __init__(self, project: Project) -> None:
+        self.project = project
+        self._found: dict[int, dict[str, list[tuple[ast.expr, Scope]]]] = {}
+
+    def of(self, cls: ClassFacts) -> dict[str, list[tuple[ast.expr, Scope]]]:
+        """Expressions by attribute; an unpacking or a loop leaves an opaque entry."""
+        if id(cls) not in self._found:
+            found: dict[str, list[tuple[ast.expr, Scope]]] = {}
+            for entry in self.project.mro(cls):
+                if isinstance(entry, ClassFacts):
+                    for method in entry.methods.values():
+                        scope = self.project.knowledge(Scopes).of(entry.module, method)
+                        for name, values in scope.bound.items():
+                            if name.startswith("self.") and name.count(".") == 1:
+                                found.setdefault(name[5:], []).extend((value, scope) for value in values)
+            self._found[id(cls)] = found
+        return self._found[id(cls)]
+
+
+def functions(project: Project) -> Iterator[Frame]:
+    """Every function and method of the files that were read; a framework copied into another package is left out."""
+    for module in project.modules:
+        if not is_vendored(project, module):
+            yield from module_functions(project, module)
+
+
+def is_vendored(project: Project, module: ModuleFacts) -> bool:
+    return any(f".{prefix}." in f"{module.name}." for prefix in project.settings.framework)
+
+
+def module_functions(project: Project, module: ModuleFacts) -> Iterator[Frame]:
+    for function, cls in _defined(module):
+        yield from _with_inner(project, project.knowledge(Scopes).of(module, function), cls)
+
+
+def _with_inner(project: Project, scope: Scope, cls: ClassFacts | None) -> Iterator[Frame]:
+    for inner in scope.all_scopes():
+        yield Frame(project, inner, cls)
+
+
+def _defined(module: ModuleFacts) -> Iterator[tuple[ast.FunctionDef, ClassFacts | None]]:
+    for statement in module.tree.body:
+        for node in own_nodes(statement):
+            if isinstance(node, ast.FunctionDef):
+                yield node, None
+    for cls in module.classes.values():
+        for node in cls.node.body:
+            if isinstance(node, ast.FunctionDef):
+                yield node, cls
+
+
+def returns(frame: Frame) -> list[ast.expr]:
+    """What a function returns, in source order."""
+    return [
+        node.value for node in frame.scope.nodes if isinstance(node, ast.Return) and node.value is not None
+    ]
+
+
+def names_in(node: ast.AST) -> set[str]:
+    return {part.id for part in walk(node) if isinstance(part, ast.Name)}

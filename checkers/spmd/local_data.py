@@ -1,0 +1,99 @@
+"""Early returns on data that the function itself reduces: whoever reduces a count says that it differs."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ..facts.nodes import walk
+from ..project.project import Project, dotted_name
+from .collectives import Collective, collective
+from .frames import Frame, functions
+
+_COUNTED = frozenset("tensor as_tensor LongTensor IntTensor".split())
+
+
+@dataclass(frozen=True, eq=False)
+class LocalReturn:
+    """`test` leaves on the emptiness of `data`; `call` reduces a number counted from it."""
+
+    frame: Frame
+    test: ast.If
+    data: str
+    call: Collective
+
+
+def local_returns(project: Project) -> Iterator[LocalReturn]:
+    for frame in functions(project):
+        node = frame.scope.function
+        if node is not None and "all_reduce" in frame.module.text:
+            yield from _in_function(frame, node)
+
+
+def _in_function(frame: Frame, node: ast.FunctionDef) -> Iterator[LocalReturn]:
+    for index, statement in enumerate(node.body):
+        data = _tested(statement)
+        if data is None or not isinstance(statement, ast.If):
+            continue
+        for later in node.body[index + 1 :]:
+            for part in walk(later):
+                found = collective(part, frame) if isinstance(part, ast.Call) else None
+                if found is not None and found.name == "all_reduce" and found.is_torch:
+                    if found.node.args and _counted_from(found.node.args[0], data, frame):
+                        yield LocalReturn(frame, statement, data, found)
+                    return
+
+
+def _tested(node: ast.stmt) -> str | None:
+    """The container whose emptiness makes the function return."""
+    if not isinstance(node, ast.If) or node.orelse or not isinstance(node.body[-1], ast.Return):
+        return None
+    test = node.test
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        inner = test.operand
+        return _length_of(inner) or dotted_name(inner)
+    if isinstance(test, ast.Compare) and len(test.ops) == 1 and ast.unparse(test.comparators[0]) == "0":
+        return _length_of(test.left) if isinstance(test.ops[0], ast.Eq) else None
+    return None
+
+
+def _length_of(node: ast.expr) -> str | None:
+    is_length = isinstance(node, ast.Call) and ast.unparse(node.func) == "len" and len(node.args) == 1
+    return dotted_name(node.args[0]) if is_length and isinstance(node, ast.Call) else None
+
+
+def _counted_from(node: ast.expr, data: str, frame: Frame) -> bool:
+    """Whether a tensor holds a plain number that was counted over the container."""
+    if not isinstance(node, ast.Name):
+        return False
+    made = [value for value in frame.scope.bound.get(node.id, []) if isinstance(value, ast.Call)]
+    if len(made) != 1 or not isinstance(made[0].func, ast.Attribute) or made[0].func.attr not in _COUNTED:
+        return False
+    number = made[0].args[0] if made[0].args else None
+    while isinstance(number, ast.List | ast.Tuple) and len(number.elts) == 1:
+        number = number.elts[0]
+    if number is None:
+        return False
+    if _length_of(number) == data:
+        return True
+    return isinstance(number, ast.Name) and _counts(number.id, data, frame)
+
+
+def _counts(name: str, data: str, frame: Frame) -> bool:
+    for node in frame.scope.nodes:
+        if (
+            isinstance(node, ast.Assign)
+            and ast.unparse(node.targets[0]) == name
+            and _length_of(node.value) == data
+        ):
+            return True
+        if isinstance(node, ast.For) and _reads(node.iter, data):
+            for part in walk(node):
+                if isinstance(part, ast.AugAssign) and dotted_name(part.target) == name:
+                    return isinstance(part.value, ast.Constant)
+    return False
+
+
+def _reads(node: ast.expr, data: str) -> bool:
+    return any(dotted_name(part) == data for part in walk(node))
