@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import configparser
 import difflib
+import os
 import shlex
 import sys
 from collections.abc import Callable, Iterator
@@ -51,11 +52,11 @@ def load_settings(start: Path) -> Settings:
     Raises:
         SettingsError: a file on the way cannot be read, or a key or value is unknown.
     """
-    folder = start if start.is_dir() else start.parent
+    folder = start if os.path.isdir(start) else start.parent
     for above in (folder, *folder.parents):
         for name, read in (("pyproject.toml", _read_toml), ("setup.cfg", _read_cfg)):
             path = above / name
-            if path.is_file() and (section := read(path)) is not None:
+            if os.path.isfile(path) and (section := read(path)) is not None:
                 return replace(Settings(base=above), **dict(_convert(path, section)))
     return Settings()
 

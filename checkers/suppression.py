@@ -11,7 +11,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 
-from .files.source import SourceFile
+from .files.source import SourceFile, without_cookie
 from .finding import Finding
 
 _PRAGMA = re.compile(r"#.*\bpylint:")
@@ -51,7 +51,7 @@ def _ask_pylint(file: SourceFile, codes: dict[str, str]) -> Callable[[str, int],
     module = TreeRebuilder(AstroidManager(), data=file.text).visit_module(
         file.tree, "", str(file.path), False
     )
-    module.file_bytes = file.text.encode()
+    module.file_bytes = without_cookie(file.text)
     linter = PyLinter(reporter=CollectingReporter())
     owner = BaseChecker(linter)
     for symbol, code in codes.items():

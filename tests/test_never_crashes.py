@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import random
 import textwrap
 import tokenize
@@ -59,6 +60,26 @@ def test_mutants_of_real_sources(tmp_path: Path, source: str, seed: int) -> None
 @given(st.text(max_size=120))
 def test_arbitrary_text(tmp_path: Path, text: str) -> None:
     check(tmp_path, model=LAYER + text)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    ["", "self, /", "self, a=1, /", "*args", "self, /, *args", "*, a", "**kwargs", "self, /, *, a=1"],
+)
+def test_a_stage_whose_methods_have_odd_parameters(tmp_path: Path, parameters: str) -> None:
+    methods = "".join(
+        f"\n    def {name}({parameters}):\n        return super().{name}(None)\n"
+        for name in ("__init__", "forward", "set_input_tensor", "state_dict")
+    )
+    head = f"{LAYER}from megatron.core.transformer import MegatronModule\n\n\n"
+    result = check(tmp_path, model=f"{head}class Net_stage0(MegatronModule):{methods}")
+    for finding in result.findings:
+        for edit in finding.fix.edits if finding.fix else ():
+            lines = (tmp_path / "model.py").read_text().splitlines()
+            line = lines[edit.place.line - 1]
+            assert edit.place.line == edit.place.end_line
+            lines[edit.place.line - 1] = line[: edit.place.column] + edit.text + line[edit.place.end_column :]
+            ast.parse("\n".join(lines))
 
 
 @pytest.mark.parametrize(

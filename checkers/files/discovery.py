@@ -59,10 +59,10 @@ class FileSet:
         names = tuple(row["name"].rsplit(".", 1)[-1].encode() for row in settings.providers)
         found = cls(_edited=edited or {}, _names=names)
         given = list(dict.fromkeys(Path(os.path.abspath(path)) for path in paths))
-        named = {path for path in given if path.is_file()}
+        named = {path for path in given if os.path.isfile(path)}
         found.targets |= named
         for path in given:
-            if path.is_dir():
+            if os.path.isdir(path):
                 below = {Path(name) for name in found._walk(path, settings)}
                 found.targets |= below
                 if not below:
@@ -70,7 +70,7 @@ class FileSet:
             elif path not in named:
                 found.unusable.append(Skipped(display(path), _why_no_file(path)))
         found.seen = len(found.targets)
-        around = {project_root(path, found._folders) for path in given if path.exists()}
+        around = {project_root(path, found._folders) for path in given if os.path.exists(path)}
         projects = sorted(project for project in around if project is not None)
         with _no_collection():
             for path in found.targets:
@@ -88,7 +88,7 @@ class FileSet:
         """Any other Python file, read when a name leads there; None when it is absent or cannot be parsed."""
         if path not in self._loaded:
             file = None
-            if self.exists(path) and path.is_file():
+            if self.exists(path) and os.path.isfile(path):
                 try:
                     file = parse(path, display(path), read_bytes(path))
                 except Unusable as reason:
@@ -184,9 +184,9 @@ def display(path: Path | str) -> str:
 
 
 def _why_no_file(path: Path) -> str:
-    if path.is_symlink():
+    if os.path.islink(path):
         return "broken symbolic link, or a loop of links"
-    return "not a file or folder" if path.exists() else "no such file or folder"
+    return "not a file or folder" if os.path.exists(path) else "no such file or folder"
 
 
 def _pass_over(_: Skipped) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from .source import SourceFile
+from .source import SourceFile, read_regular
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -48,9 +48,10 @@ def project_root(path: Path, folders: Folders) -> Path | None:
     None where there is neither: to walk whatever lies around a file could take for ever. For the same reason a home
     folder is no project, even when its settings are under version control.
     """
-    start = path if path.is_dir() else path.parent
+    start = path if os.path.isdir(path) else path.parent
+    home = Path(os.path.expanduser("~"))  # stays as it is for a user without a home folder
     for folder in (start, *start.parents):
-        if folder != Path.home() and folders.names(str(folder)).intersection(MARKERS):
+        if folder != home and folders.names(str(folder)).intersection(MARKERS):
             return folder
     outside = package_root(start, folders)
     return None if outside == start else outside / start.relative_to(outside).parts[0]
@@ -73,7 +74,9 @@ def import_roots(
     roots in one tree and scripts beside their modules.
     """
     tops = [Path(top) for top in (*projects, *given)]
-    roots = {folder for folder in tops if folder.is_dir() and "__init__.py" not in folders.names(str(folder))}
+    roots = {
+        folder for folder in tops if os.path.isdir(folder) and "__init__.py" not in folders.names(str(folder))
+    }
     roots |= {folder / "src" for folder in roots if "src" in folders.names(str(folder))}
     limits = {str(folder) for folder in tops}
     seen: set[tuple[str, frozenset[str]]] = set()
@@ -125,7 +128,7 @@ def package_folders(projects: Iterable[Path], folders: Folders) -> dict[str, Pat
             if name in names:
                 for package, folder in read(project / name).items():
                     place = project / str(folder)
-                    if package and place.is_dir():
+                    if package and os.path.isdir(place):
                         found[package] = place
     return found
 
@@ -133,7 +136,7 @@ def package_folders(projects: Iterable[Path], folders: Folders) -> dict[str, Pat
 def _cfg_mapping(path: Path) -> Mapping[str, Any]:
     parser = configparser.ConfigParser(interpolation=None)
     try:
-        parser.read_string(path.read_text("utf-8"))
+        parser.read_string(read_regular(path).decode())
     except (OSError, ValueError, configparser.Error):
         return {}
     lines = parser.get("options", "package_dir", fallback="").replace(",", "\n").splitlines()
@@ -143,7 +146,7 @@ def _cfg_mapping(path: Path) -> Mapping[str, Any]:
 
 def _toml_mapping(path: Path) -> Mapping[str, Any]:
     try:
-        table = tomllib.loads(path.read_text("utf-8"))["tool"]["setuptools"]["package-dir"]
+        table = tomllib.loads(read_regular(path).decode())["tool"]["setuptools"]["package-dir"]
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return {}
     return table if isinstance(table, dict) else {}

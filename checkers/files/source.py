@@ -8,6 +8,7 @@ import errno
 import io
 import os
 import re
+import stat
 import sys
 import tokenize
 import warnings
@@ -19,6 +20,7 @@ from ..finding import Place
 from .nesting import LIMIT, is_too_deep
 
 MAX_BYTES = 8 * 2**20
+_NO_WAITING = getattr(os, "O_NONBLOCK", 0)
 _COOKIE = re.compile(rb"(?:[ \t\f]*(?:#[^\r\n]*)?\r?\n)?[ \t\f]*#[^\r\n]*?coding[:=][ \t]*[-\w.]+")
 
 
@@ -62,18 +64,32 @@ class SourceFile:
         )
 
 
+def read_regular(path: str | Path) -> bytes:
+    """The bytes of a regular file; opening a pipe does not wait for somebody to write into it.
+
+    Raises:
+        OSError: it cannot be read, is no regular file, or is larger than `MAX_BYTES`.
+    """
+    with open(path, "rb", opener=lambda name, flags: os.open(name, flags | _NO_WAITING)) as file:
+        found = os.fstat(file.fileno())
+        if not stat.S_ISREG(found.st_mode):
+            raise OSError(errno.EINVAL, "Not a regular file")
+        if found.st_size > MAX_BYTES:
+            raise OSError(errno.EFBIG, f"Larger than {MAX_BYTES // 2**20} MB")
+        return file.read()
+
+
 def read_bytes(path: str | Path) -> bytes:
-    """The bytes of a regular file (the caller knows that it is one: opening a pipe would wait for ever).
+    """The bytes of a file that may hold Python source.
 
     Raises:
         Unusable: it cannot be read, is larger than `MAX_BYTES`, or is binary.
     """
     try:
-        with open(path, "rb") as file:
-            if os.fstat(file.fileno()).st_size > MAX_BYTES:
-                raise Unusable(f"larger than {MAX_BYTES // 2**20} MB")
-            data = file.read()
+        data = read_regular(path)
     except OSError as error:
+        if error.errno == errno.EFBIG:
+            raise Unusable(f"larger than {MAX_BYTES // 2**20} MB") from None
         raise Unusable(why_unreadable(error)) from None
     if b"\0" in data:
         raise Unusable("not UTF-8: NUL bytes, so not Python source; save it as UTF-8")
@@ -105,6 +121,13 @@ def decode(data: bytes) -> str:
         at = data.count(b"\n", 0, getattr(error, "start", 0)) + 1
         raise Unusable(f"not {encoding.upper()}: line {at}; save it as UTF-8") from None
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+
+
+def without_cookie(text: str) -> bytes:
+    """The text as UTF-8, of the same lines and columns, with no comment that says otherwise."""
+    data = text.encode(errors="replace")
+    found = _COOKIE.match(data)
+    return data if found is None else found[0].replace(b"coding", b"CODING") + data[found.end() :]
 
 
 def parse(path: Path, display: str, data: bytes) -> SourceFile:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import re
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 from pathspec import GitIgnoreSpec
 
 from ..finding import Skipped
+from .source import read_regular
 
 # Folders that hold other people's code or build results, in every project.
 NEVER = frozenset(
@@ -89,27 +92,62 @@ def is_ignored(path: str, rules: Rules, folder: bool = False) -> bool:
 def read_ignore_file(folder: str) -> Rules:
     """The rules of a folder's .gitignore; none when there is no readable one."""
     try:
-        with open(os.path.join(folder, ".gitignore"), encoding="utf-8", errors="replace") as file:
-            return patterns(folder, tuple(file.read().splitlines()))
+        data = read_regular(os.path.join(folder, ".gitignore"))
+        return patterns(folder, tuple(data.decode(errors="replace").splitlines()))
     except OSError:
         return ()
 
 
+def _pattern(line: Any) -> Any:
+    """A pattern that is matched in a time that does not explode: `*a*a*a*a` tries a long name in every way there is.
+
+    Of several stars in one name, each but the last ends at the first place where what follows it fits: if the rest fits
+    behind a later one, it fits behind the first one too.
+    """
+    made = _KIND(line)
+    if made.regex is not None and made.regex.pattern.count(_STAR) > 2:
+        made.regex = re.compile(_sparing(made.regex.pattern))
+    return made
+
+
+_KIND: Any = type(GitIgnoreSpec.from_lines(["a"]).patterns[0])  # pathspec has moved it between versions
+_STAR = "[^/]*"
+_ONE_NAME = re.compile(r"(?:\\[^/\w]|\[\^/\]|\[(?!\^/\])[^\[\]/\\]+\]|[^/\\()\[\]*+?{}|^$])*")
+
+
+def _sparing(regex: str) -> str:
+    first, *rest = regex.split(_STAR)
+    found = first
+    for index, piece in enumerate(rest):
+        if index < len(rest) - 1 and _ONE_NAME.fullmatch(piece):
+            found += f"(?:(?!{piece})[^/])*{piece}" if piece else ""
+        else:
+            found += _STAR + piece
+    return found
+
+
 def patterns(folder: str, lines: tuple[str, ...]) -> Rules:
     """Rules from patterns relative to `folder`; a pattern that is no pattern is passed over, as git does."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # such as a set inside a set: not ours to report
+        return _patterns(folder, lines)
+
+
+def _patterns(folder: str, lines: tuple[str, ...]) -> Rules:
     good = []
     for line in lines:
         try:
-            GitIgnoreSpec.from_lines([line])
-        except ValueError:
+            GitIgnoreSpec.from_lines([line], _pattern)
+        except (ValueError, re.error):
             continue
         good.append(line)
-    spec = GitIgnoreSpec.from_lines(good)
+    spec = GitIgnoreSpec.from_lines(good, _pattern)
     # One expression of all patterns: almost every path matches none, and asking for each takes half of a walk.
     alternatives = [pattern.regex.pattern for pattern in spec.patterns if pattern.regex is not None]
     if not alternatives:
         return ()
-    any_of = re.compile("|".join(f"(?:{re.sub(_GROUP_NAME, '(?:', each)})" for each in alternatives))
+    whole = [each if each.startswith("^") else f".*(?:{each})" for each in alternatives]
+    any_of = re.compile("|".join(f"(?:{re.sub(_GROUP_NAME, '(?:', each)})" for each in whole), re.DOTALL)
     return ((folder.rstrip(os.sep), any_of, spec),)
 
 

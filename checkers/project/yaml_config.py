@@ -12,7 +12,7 @@ import yaml
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _MAX_BYTES = 2**20
-_TEMPLATE = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|^\s*<%", re.MULTILINE | re.DOTALL)
+_MAKO = re.compile(r"^[ \t]*<%", re.MULTILINE)
 _METHODS = frozenset({*dir(dict), *dir(list), *dir(str), "params", "update_params", "to_dict", "log"})
 
 
@@ -35,7 +35,7 @@ def read_yaml(path: Path) -> YamlFile:
         text = path.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         return YamlFile(path, problem=f"it cannot be read: {_one_line(error)}")
-    if _TEMPLATE.search(text):
+    if _is_template(text):
         return YamlFile(path, problem="it is a template; its values are known once it is filled in")
     try:
         return YamlFile(path, yaml.load(text, _LOADER))
@@ -43,8 +43,17 @@ def read_yaml(path: Path) -> YamlFile:
         return YamlFile(
             path, problem=f"it has a tag that only its own program understands: {_one_line(error)}"
         )
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
+    except Exception as error:  # a value that its tag does not fit raises whatever its constructor runs into
         return YamlFile(path, problem=f"it is not valid YAML: {_one_line(error)}")
+
+
+def _is_template(text: str) -> bool:
+    """Whether a `{{` or `{%` is closed somewhere behind, or a line begins with `<%`."""
+    for start, end in (("{{", "}}"), ("{%", "%}")):
+        opened = text.find(start)
+        if opened >= 0 and text.find(end, opened + 2) >= 0:
+            return True
+    return bool(_MAKO.search(text))
 
 
 def _one_line(error: Exception) -> str:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ..files.source import read_regular
 from ..finding import Finding
 from ..project.mask_code import first_use, loads_path, mask_parameter
 from ..project.originals import Originals
@@ -121,7 +122,7 @@ def _in_yaml(family: Family) -> str | None:
         folder = found.module.path.parent
         for path in sorted([*folder.glob("*.y*ml"), *folder.glob("conf*/*.y*ml")])[:8]:
             try:
-                text = path.read_text("utf-8")
+                text = read_regular(path).decode()
             except (OSError, ValueError):
                 continue
             value = re.search(r"(?m)^\s*(?:mask|mask_full|mask_path)\s*:\s*(\S+\.(?:npy|npz|nc|pt|h5))", text)

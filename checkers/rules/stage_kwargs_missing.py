@@ -66,7 +66,10 @@ class StageKwargsMissing(Rule):
 
 def _fix(module: ModuleFacts, init: ast.FunctionDef) -> Fix | None:
     spec = init.args
-    last: ast.AST = [*spec.args, *spec.kwonlyargs][-1]
+    named = [*spec.args, *spec.kwonlyargs]
+    last: ast.AST | None = named[-1] if named else spec.vararg
+    if last is None:
+        return None  # nothing, or only a `/`, to write it behind
     defaults = [default for default in (*spec.defaults, *spec.kw_defaults) if default is not None]
     for node in defaults:
         if (node.lineno, node.col_offset) > (last.lineno, last.col_offset):  # type: ignore[attr-defined]

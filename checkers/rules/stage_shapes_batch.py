@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..files.source import read_regular
 from ..finding import Finding
 from ..project.training import ShapeConfig, Training, TrainingScript, spelled_out, whole_number
 from ..rule import Rule, Symptom
@@ -86,6 +87,6 @@ def _micro_batches(script: TrainingScript) -> set[int]:
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text("utf-8", errors="ignore")
+        return read_regular(path).decode(errors="ignore")
     except OSError:
         return ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -153,10 +154,10 @@ def test_unreadable_and_vanished_files(
 ) -> None:
     (tree / "bad.py").write_text(GOOD)
 
-    def failing(path: Path, *rest: str) -> object:
+    def failing(path: Path, *rest: str, **options: Any) -> object:
         if Path(path).name == "bad.py":
             raise error
-        return open(path, *rest)
+        return open(path, *rest, **options)
 
     monkeypatch.setattr(source, "open", failing, raising=False)
     found = gather(tree)
