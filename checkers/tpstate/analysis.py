@@ -14,6 +14,7 @@ from .frames import Frame, OutOfFuel
 from .interpreter import Interpreter
 from .providers import provider_for
 from .states import State
+from .summaries import Summaries
 from .symbols import Poly
 from .values import UNKNOWN, Bound, Cls, Func, Known, Obj, Partial, Sym, Tensor, Value
 
@@ -164,7 +165,7 @@ class Analysis:
         if id(cls) not in self._parallel:
             fuel = PLAIN_FUEL
         interp.fuel = fuel
-        interp.branch, interp.choice, interp.journals = {}, {}, []
+        interp.branch, interp.choice, interp.journals, interp.reads = {}, {}, [], []
         interp.frame = Frame(cls.module)
         interp.equal.clear()
         interp.whole.clear()
@@ -192,9 +193,9 @@ class Analysis:
             self.run_all()
             interp = self.interpreter
             log, interp.log, interp.stop_at = interp.log, Log(), stop_at
-            twins, interp.twins = interp.twins, {}
+            twins, interp.twins = interp.twins, Summaries()
             interp.root, interp.fuel, interp.depth = cls, GUIDE_FUEL, 0
-            interp.branch, interp.choice, interp.journals = {}, {}, []
+            interp.branch, interp.choice, interp.journals, interp.reads = {}, {}, [], []
             interp.frame = Frame(cls.module)
             interp.memo.clear()
             interp.equal.clear()

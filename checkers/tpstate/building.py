@@ -69,16 +69,22 @@ def construct(
         return obj
     alone = as_root or interp.stop_at is not None
     key = None if alone else _twin_key(interp, cls, args, kwargs)
-    if key is not None and key in interp.twins:
-        return interp.twins[key]
-    before = len(interp.log.events)
+    twin = interp.recalled(interp.twins, key) if key is not None else None
+    if twin is not None:
+        return twin
     obj.args = binding.names_of(interp, method[1], (obj, *args), kwargs)
     if interp.stop_at is not None and cls.facts is not interp.root and interp.stop_at(obj, method[1]):
         return obj
-    running.run_function(interp, func, (obj, *args), kwargs, node)
-    if key is not None and not any(_concerns_caller(event) for event in interp.log.events[before:]):
-        interp.twins[key] = obj
-    return obj
+
+    def run() -> Obj:
+        running.run_function(interp, func, (obj, *args), kwargs, node)
+        return obj
+
+    if key is None:
+        return run()
+    return interp.recorded(
+        interp.twins, key, run, lambda _, events: not any(_concerns_caller(event) for event in events)
+    )
 
 
 def _concerns_caller(event: Event) -> bool:
@@ -97,7 +103,7 @@ def _twin_key(interp: Interpreter, cls: Cls, args: tuple[Value, ...], kwargs: Kw
         id(cls.facts),
         tuple(_rounded(value) for value in given),
         tuple(kwargs),
-        frozen_conditions(interp),
+        bool(interp.catching),
     )
 
 
@@ -161,18 +167,20 @@ def call_object(
         node.col_offset,
         _freeze(args),
         _freeze(tuple(kwargs.items())),
-        frozen_conditions(interp),
+        bool(interp.catching),
     )
-    if key in interp.memo:
-        return interp.memo[key]
+    found = interp.recalled(interp.memo, key)
+    if found is not None:
+        return found
     holder, method = forward
     given = args if is_static(method) else (obj, *args)
-    result = running.run_function(interp, Func(method, holder.module, None, holder), given, kwargs, node)
-    query = attention.query_of(method, args, kwargs)
-    if query is not None:
-        result = attention.of_query(interp, result, query)
-    interp.memo[key] = result
-    return result
+
+    def run() -> Value:
+        result = running.run_function(interp, Func(method, holder.module, None, holder), given, kwargs, node)
+        query = attention.query_of(method, args, kwargs)
+        return result if query is None else attention.of_query(interp, result, query)
+
+    return interp.recorded(interp.memo, key, run, lambda *_: True)
 
 
 def _forward(interp: Interpreter, obj: Obj, facts: ClassFacts) -> tuple[ClassFacts, ast.FunctionDef] | None:
@@ -206,7 +214,3 @@ def _freeze(values: Any) -> Any:
     except TypeError:
         return id(values)
     return values
-
-
-def frozen_conditions(interp: Interpreter) -> Any:
-    return (tuple(sorted(interp.branch.items())), tuple(sorted(interp.choice.items())))

@@ -20,6 +20,7 @@ from .events import FAILURES, Event, Log, Site
 from .flags import implied, split_parts
 from .frames import Frame, Journal, Marks, OutOfFuel
 from .states import Step
+from .summaries import Reads, Summaries
 from .symbols import Poly
 from .values import UNKNOWN, Obj, Sym, Value
 
@@ -55,9 +56,10 @@ class Interpreter:
         self.whole: dict[str, Step] = {}
         self.held: dict[int, Obj] = {}
         self.uses: dict[str, set[tuple[int, int]]] = {}
-        self.memo: dict[Any, Value] = {}
-        self.pure: dict[Any, Value] = {}
-        self.twins: dict[Any, Obj] = {}
+        self.reads: list[Reads] = []
+        self.memo = Summaries()
+        self.pure = Summaries()
+        self.twins = Summaries()
         self.stop_at: Callable[[Obj, ast.FunctionDef], bool] | None = None
         self._serial = itertools.count()
 
@@ -216,6 +218,47 @@ class Interpreter:
             if value is not None and target.get(name) != value:
                 self.write(target, name, UNKNOWN)
 
+    # -- results that stand for another run --------------------------------------------------------------------
+
+    def recalled(self, summaries: Summaries, key: Any) -> Value | None:
+        """The result of an earlier run that stands for this one."""
+        summary = summaries.find(key, self.branch, self.choice)
+        if summary is None:
+            return None
+        if self.reads:
+            for name in (*summary.known, *summary.open):
+                self.reads[-1].note(name)
+        return summary.result
+
+    def recorded(
+        self,
+        summaries: Summaries,
+        key: Any,
+        run: Callable[[], Value],
+        lasts: Callable[[Value, list[Event]], bool],
+    ) -> Value:
+        """Run a function and keep its result where it `lasts`, which is asked with what was logged."""
+        reads = Reads(self.branch, self.choice, self.depth)
+        before = len(self.log.events)
+        self.reads.append(reads)
+        try:
+            result = run()
+        finally:
+            self.reads.pop()
+            if self.reads:
+                for name in reads.seen:
+                    self.reads[-1].note(name)
+        events = self.log.events[before:]
+        if not reads.partial and lasts(result, events):
+            summaries.keep(key, result, reads, bool(events))
+        return result
+
+    def cut(self, depth: int) -> None:
+        """A call is left out because of what runs at `depth`: no result of what runs below it is the whole one."""
+        for reads in self.reads:
+            if reads.depth >= depth:
+                reads.partial = True
+
     # -- alternatives ------------------------------------------------------------------------------------------
 
     def settle(self, value: Value) -> Value:
@@ -259,6 +302,8 @@ class Interpreter:
 
     def known_side(self, key: str) -> bool | None:
         """The side of a condition that is in force, by itself or through its parts; None when it is open."""
+        if self.reads:
+            self.reads[-1].note(key)
         side = self.branch.get(key)
         if side is None:
             side = self.choice.get(key)

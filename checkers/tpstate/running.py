@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 
-from . import binding, building, expressions, library_calls, statements
+from . import binding, expressions, library_calls, statements
 from .choices import Choice, choose
-from .events import Rejected
+from .events import Event, Rejected
 from .frames import Frame
 from .interpreter import MAX_DEPTH, MAX_SAME_FUNCTION, Interpreter
 from .providers import dispatches
@@ -31,7 +31,9 @@ def run_function(
     interp: Interpreter, func: Func, args: tuple[Value, ...], kwargs: Kwargs, node: ast.expr
 ) -> Value:
     """Run a function of the tree on abstract arguments."""
-    if interp.depth >= MAX_DEPTH or _times_running(interp, func.node) >= MAX_SAME_FUNCTION:
+    times, outermost = _times_running(interp, func.node)
+    if interp.depth >= MAX_DEPTH or times >= MAX_SAME_FUNCTION:
+        interp.cut(outermost if times >= MAX_SAME_FUNCTION else 0)
         return UNKNOWN
     if func.owner is not None and dispatches(func.owner):
         return _run_native(interp, func, args, kwargs, node)
@@ -69,16 +71,18 @@ def _run_plain(
     if not all(is_plain(value) for value in given):
         return _run_bound(interp, func, args, kwargs, node)
     whys = tuple(value.why for value in given if isinstance(value, Tensor))
-    key = (id(func.node), given, whys, tuple(kwargs), building.frozen_conditions(interp))
-    if key in interp.pure:
-        return interp.pure[key]
-    result = _run_bound(interp, func, args, kwargs, node)
-    unchanged = all(
-        content_of(value) is old for value, old in zip((*args, *kwargs.values()), given, strict=True)
-    )
-    if unchanged and is_plain(result):
-        interp.pure[key] = result
-    return result
+    key = (id(func.node), given, whys, tuple(kwargs), bool(interp.catching))
+    found = interp.recalled(interp.pure, key)
+    if found is not None:
+        return found
+
+    def lasts(result: Value, _: list[Event]) -> bool:
+        unchanged = all(
+            content_of(value) is old for value, old in zip((*args, *kwargs.values()), given, strict=True)
+        )
+        return unchanged and is_plain(result)
+
+    return interp.recorded(interp.pure, key, lambda: _run_bound(interp, func, args, kwargs, node), lasts)
 
 
 def content_of(value: Value) -> Value:
@@ -175,12 +179,15 @@ def join_returns(frame: Frame, falls_through: bool) -> Value:
     return tail if tail is not None else UNKNOWN
 
 
-def _times_running(interp: Interpreter, node: ast.AST) -> int:
-    count, frame = 0, interp.frame
+def _times_running(interp: Interpreter, node: ast.AST) -> tuple[int, int]:
+    """How often a function is running already, and the depth at which it first does."""
+    count, outermost = 0, 0
+    frame, depth = interp.frame, interp.depth
     while frame is not None:
-        count += frame.function is node
-        frame = frame.parent
-    return count
+        if frame.function is node:
+            count, outermost = count + 1, depth
+        frame, depth = frame.parent, depth - 1
+    return count, outermost
 
 
 def _is_generator(interp: Interpreter, func: Func) -> bool:
