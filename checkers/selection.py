@@ -21,16 +21,22 @@ def selected_rules(settings: Settings) -> tuple[Rule, ...]:
     return tuple(rule for rule in all_rules() if rule in wanted and rule not in unwanted)
 
 
-def find_rule(name: str) -> Rule:
-    """The rule of a symbol or a whole id.
+def find_rules(name: str) -> tuple[Rule, ...]:
+    """The rules of a symbol, an id or the beginning of one; the letter of an id may be that of an earlier version.
 
     Raises:
         SettingsError: there is none.
     """
     for rule in all_rules():
-        if name.lower() in (rule.symbol, rule.code.lower()):
-            return rule
-    raise SettingsError(_unknown(name))
+        if name.lower() == rule.symbol:
+            return (rule,)
+    code = name.upper()
+    found = [rule for rule in all_rules() if _matches(rule, code)]
+    if not found and re.fullmatch(r"[EWRC]\d{4}", code):
+        found = [rule for rule in all_rules() if rule.code[1:] == code[1:]]
+    if not found:
+        raise SettingsError(_unknown(name))
+    return tuple(found)
 
 
 def _matching(names: tuple[str, ...], key: str) -> set[Rule]:

@@ -110,12 +110,18 @@ def report(
 
 
 @app.command()
-def explain(symbol: Annotated[str, typer.Argument(help="Symbol or id of a rule.")]) -> None:
+def explain(
+    symbol: Annotated[str, typer.Argument(help="Symbol or id of a rule, or the beginning of ids: E71.")],
+) -> None:
     """Say why a rule exists, with a bad and a good example, and what happens at run time."""
-    from ..selection import find_rule
-    from .explanation import print_explanation
+    from ..selection import find_rules
+    from .explanation import print_explanation, print_rules
 
-    print_explanation(find_rule(symbol))
+    found = find_rules(symbol)
+    if len(found) == 1:
+        print_explanation(found[0])
+    else:
+        print_rules(found)
 
 
 @app.command()

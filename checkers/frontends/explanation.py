@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.console import Console
 from rich.padding import Padding
 from rich.syntax import Syntax
@@ -39,9 +41,10 @@ _SCOPES = {
 }
 
 
-def print_rules() -> None:
-    """One line a rule: id, symbol, what is wrong."""
-    width = max((len(rule.symbol) for rule in all_rules()), default=0)
-    for rule in all_rules():
+def print_rules(rules: Sequence[Rule] = ()) -> None:
+    """One line a rule: id, symbol, what is wrong; all rules when none is given."""
+    chosen = rules or all_rules()
+    width = max((len(rule.symbol) for rule in chosen), default=0)
+    for rule in chosen:
         guide = "  (guide)" if rule.scope is Scope.GUIDE else ""
         print(f"{rule.code}  {rule.symbol:<{width}}  {rule.title()}{guide}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -113,6 +114,29 @@ def unsafe_mask_reads(forward: DictForward) -> Iterator[ast.expr]:
             yield node
 
 
+def objects_with_mask(project: Project) -> bool | None:
+    """Whether every object of the tree that holds `x` holds `mask` too; None where there is no such object."""
+    return project.knowledge(_objects_with_mask)
+
+
+def _objects_with_mask(project: Project) -> bool | None:
+    found = []
+    for module in project.modules:
+        for cls in module.classes.values():
+            held = {*cls.annotations, *re.findall(r"self\.(\w+)\s*(?::[^=\n]+)?=(?!=)", cls.text)}
+            if "x" in held and not project.is_module_class(cls):
+                found.append("mask" in held)
+        if "SimpleNamespace(" in module.text:
+            for node in walk(module.tree):
+                if (
+                    isinstance(node, ast.Call)
+                    and ast.unparse(node.func).rsplit(".", 1)[-1] == "SimpleNamespace"
+                ):
+                    named = {keyword.arg for keyword in node.keywords}
+                    found += [bool(named & {"mask", None})] if "x" in named else []
+    return all(found) if found else None
+
+
 def _stored_before(forward: DictForward, node: ast.expr) -> bool:
     if node.lineno > forward.filled_at:
         return True
@@ -144,9 +168,34 @@ def object_branch_keeps_object(forward: DictForward) -> ast.stmt | None:
     if any(isinstance(node.ctx, ast.Store) for node in assigned):
         return None
     last = max(part.end_lineno or 0 for part in (*branches[0], *branches[1]))
+    rebuilt = [line for line in _rebound(forward) if line > last]
     later = [node for node in forward.nodes if isinstance(node, ast.Call) and node.lineno > last]
-    handed = any(forward.is_obj(arg) for call in later for arg in call.args)
+    handed = any(
+        forward.is_obj(arg)
+        for call in later
+        for arg in call.args
+        if not any(line <= call.lineno for line in rebuilt)
+    )
     return branches[1][0] if handed else None
+
+
+def _rebound(forward: DictForward) -> list[int]:
+    """Lines that bind the parameter to something new."""
+    return [
+        node.lineno
+        for node in forward.nodes
+        if isinstance(node, ast.Name) and forward.is_obj(node) and isinstance(node.ctx, ast.Store)
+    ]
+
+
+def is_replaced(forward: DictForward) -> bool:
+    """Whether the parameter is bound anew before it is read by key or attribute: by a helper that unpacks it."""
+    reads = [
+        node.lineno
+        for node in forward.nodes
+        if isinstance(node, ast.Subscript | ast.Attribute) and forward.is_obj(node.value)
+    ]
+    return any(line < min(reads, default=0) for line in _rebound(forward))
 
 
 def stale_block_calls(forward: DictForward) -> Iterator[ast.Call]:

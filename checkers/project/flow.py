@@ -62,7 +62,7 @@ class Flow:
         self.module = cls.module
         self.depth = 0
         self.helpers_left = MAX_HELPERS
-        self.is_testing = False
+        self.is_testing = self.is_checkpointing = False
         self.calls = Calls(self)
         self.first_copy: dict[int, Seen] = {}
         self.returned: list[list[Origin]] = []

@@ -63,7 +63,12 @@ class Calls(Values):
             self.flow.trace.checkpointed.add(target.name.split(".")[0])
             found = self.flow.project.method(self.flow.cls, target.name)
             if found is not None:
-                return self.of_self(target.name, node, inner, {})
+                flow = self.flow
+                outer, flow.is_checkpointing = flow.is_checkpointing, True
+                try:
+                    return self.of_self(target.name, node, inner, {})
+                finally:
+                    flow.is_checkpointing = outer
             return self.module_call(target.name, node, inner, {}, is_checkpointed=True)
         return self.result(inner, {})
 
@@ -140,7 +145,9 @@ class Calls(Values):
         for arg, part in zip(args, node.args, strict=False):
             if arg.kind == "received":
                 self.as_tensor(arg, part, f"it is passed to `self.{attr}`")
-        if not is_checkpointed:
+        if self.flow.is_checkpointing:
+            self.flow.trace.checkpointed.add(attr)
+        elif not is_checkpointed:
             self.flow.trace.plain_calls.append(self.flow.see(node, attr))
         fed = self.flow.trace.fed.get(attr, frozenset()) if self.flow.receives else frozenset[int]()
         return self.result(args, kwargs, extra=fed).but(name=f"self.{attr}")

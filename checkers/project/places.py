@@ -33,7 +33,7 @@ class Places:
             inside = {folder, *folder.parents}
             above = [root for root in self.files.roots if root in inside]
             sources = [root for root in above if root.name in ("src", "lib", "python")]
-            self._roots[folder] = (sources[-1:] or above or [folder])[0]
+            self._roots[folder] = _importable((sources[-1:] or above or [folder])[0], folder)
         return self._roots[folder]
 
     def find(self, dotted: str, near: Path) -> Path | None:
@@ -64,4 +64,16 @@ class Places:
         holding = self._holding[name]
         own = self.root_of(near)
         around = [root for root in reversed(holding) if near.is_relative_to(root)]
-        return list(dict.fromkeys([*([own] if own in holding else []), *around, *holding, near.parent]))
+        inside = [own] if own in holding or {name, f"{name}.py"} & self.files.names_in(own) else []
+        return list(dict.fromkeys([*inside, *around, *holding, near.parent]))
+
+
+def _importable(root: Path, folder: Path) -> Path:
+    """The root, or the deepest folder below it that no import can name: `model-v2`, `3d`."""
+    while root != folder:
+        names = folder.relative_to(root).parts
+        wrong = [index for index, name in enumerate(names) if not name.isidentifier()]
+        if not wrong:
+            break
+        root = root.joinpath(*names[: wrong[-1] + 1])
+    return root

@@ -14,7 +14,13 @@ from .model import BoundaryTable, Mark, TensorRow
 from .subjects import Subject
 
 _FLOAT32 = 4
-_RULES = ("stage-shapes-count", "stage-shapes-mismatch", "stage-shapes-batch", "boundary-dtype-mismatch")
+_RULES = (
+    "stage-shapes-count",
+    "stage-shapes-mismatch",
+    "stage-shapes-hard-coded",
+    "stage-shapes-batch",
+    "boundary-dtype-mismatch",
+)
 
 
 class _Declarations:

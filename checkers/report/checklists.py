@@ -36,7 +36,7 @@ class Check:
 
 STAGES = (
     Check("Each stage sets pre_process, share_embeddings_and_output_weights, config and input_tensor", "1.2",
-          "stage-attribute-missing raw-config-forwarded", stages.stages),
+          "stage-attribute-missing stage-input-tensor-unset raw-config-forwarded", stages.stages),
     Check("Each stage has set_input_tensor", "1.2",
           "stage-set-input-tensor-missing set-input-tensor-not-forwarded", stages.stages),
     Check("The first stage does not read input_tensor", "1.3", "first-stage-reads-input-tensor", stages.first_stage),
@@ -111,7 +111,7 @@ TENSOR = (
 
 TRAINING = (
     Check("stage_shapes agree with what each stage returns", "3.1; Principle 11, trap 1",
-          "stage-shapes-count stage-shapes-mismatch stage-shapes-batch", training.stage_shapes),
+          "stage-shapes-count stage-shapes-mismatch stage-shapes-hard-coded stage-shapes-batch", training.stage_shapes),
     Check("The stage map holds every rank", "3.1", "stage-map-incomplete", training.stage_map),
     Check("dataset_provider returns Datasets, not DataLoaders", "3.3", "provider-returns-dataloader",
           training.dataset_provider),

@@ -17,7 +17,8 @@ from ..tpstate.events import Site
 if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
 
-_NAME = re.compile(r"[A-Z]\w*[a-z0-9]Distributed[A-Z0-9]\w*$")
+_NAME = re.compile(r"[A-Z]\w*[a-z0-9]Distributed[A-Z0-9]\w*$|Distributed([A-Z][a-z0-9]+|[A-Z0-9]+)$")
+"""`{Style}Distributed{Type}`, or one that all styles share: `DistributedMlp`."""
 
 
 class DistributedNaming(Rule):
@@ -30,7 +31,8 @@ class DistributedNaming(Rule):
     symptom = Symptom.LAYOUT
     runtime = "no effect"
     limits = (
-        "Only classes in the folder of a registry; a file is named for one of the distributed classes in it."
+        "Only classes in the folder of a registry; a file is named for one of the distributed classes in it. A type "
+        "that all styles share has no style in its name: `DistributedMlp`."
     )
     guide = "2.2: naming"
     scope = Scope.GUIDE

@@ -7,7 +7,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..finding import Finding
-from ..project.dict_interface import DictForward, dict_forwards, object_branch_keeps_object, stale_block_calls
+from ..project.dict_interface import (
+    DictForward,
+    dict_forwards,
+    is_replaced,
+    object_branch_keeps_object,
+    stale_block_calls,
+)
 from ..rule import Rule, Scope, Symptom
 from ..tpstate.callers import head
 from ..tpstate.events import Site
@@ -107,7 +113,8 @@ class FuserInputNotNormalized(Rule):
 
 def _handles_only(forward: DictForward) -> str:
     """Which form alone is read: dict, object, or empty where both are, or where the input is replaced."""
-    if forward.branches is not None or forward.mentions("isinstance(") or forward.mentions("hasattr("):
+    told_apart = forward.mentions("isinstance(") or forward.mentions("hasattr(")
+    if forward.branches is not None or told_apart or is_replaced(forward):
         return ""
     keys = any(forward.is_key(node, "x") for node in forward.nodes)
     attributes = any(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..finding import Finding
-from ..project.dict_interface import dict_forwards, unsafe_mask_reads
+from ..project.dict_interface import dict_forwards, objects_with_mask, unsafe_mask_reads
 from ..rule import Rule, Scope, Symptom
 from ..tpstate.verdicts import place_of
 
@@ -23,11 +23,16 @@ class FuserMaskAccessUnsafe(Rule):
     why = "Models without a land-sea mask call the same modules and leave the mask out: it has to default to None."
     symptom = Symptom.CRASH
     runtime = "KeyError: 'mask', or AttributeError: no attribute 'mask'"
-    limits = "Silent after a test for the mask, and where the forward itself stored one before."
+    limits = (
+        "Silent after a test for the mask, where the forward itself stored one before, and where every object "
+        "of the tree that holds `x` holds `mask` too; undecided where there is none."
+    )
     guide = "Principle 12: one forward interface for fusers"
     scope = Scope.GUIDE
 
     bad = """
+    from types import SimpleNamespace
+
     from torch import nn
 
 
@@ -41,6 +46,10 @@ class FuserMaskAccessUnsafe(Rule):
                 mask = obj.mask  # [fuser-mask-access-unsafe]
                 obj = {"x": x, "mask": mask}
             return x if mask is None else x * mask
+
+
+    def run(fuser, x):
+        return fuser(SimpleNamespace(x=x))
     """
     good = """
     from torch import nn
@@ -59,13 +68,17 @@ class FuserMaskAccessUnsafe(Rule):
     """
 
     def check(self, analysis: Analysis) -> Iterator[Finding]:
+        objects = objects_with_mask(analysis.project)
         for forward in dict_forwards(analysis.project):
             for node in unsafe_mask_reads(forward):
                 by_key = forward.is_key(node, "mask")
+                if not by_key and objects is True:
+                    continue
                 name = forward.name
                 yield self.finding(
                     place_of(forward.cls.module, node),
                     object=forward.cls.name,
+                    decided=by_key or objects is False,
                     read=f'{name}["mask"]' if by_key else f"{name}.mask",
                     cls=forward.cls.name,
                     safe=f'{name}.get("mask")' if by_key else f'getattr({name}, "mask", None)',

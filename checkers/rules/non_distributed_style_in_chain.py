@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ..facts.module import ClassFacts
 from ..facts.nodes import walk
 from ..finding import Finding
+from ..project.counterparts import missing_counterparts
 from ..project.distributed import is_named_distributed
 from ..project.project import External
 from ..project.registries import registries, wrappers
@@ -36,7 +37,8 @@ class NonDistributedStyleInChain(Rule):
     runtime = "no error: memory of a rank stays where it was"
     limits = (
         "Only modules built through a registry below a pipeline stage that also holds parallel layers; only linear "
-        "layers the module builds itself."
+        "layers the module builds itself. Said by distributed-counterpart-missing where the original model uses it too "
+        "and there is no distributed style to choose."
     )
     guide = "2.1 and Detection flow, step 2: walk down from the stage"
     scope = Scope.GUIDE
@@ -100,12 +102,13 @@ class NonDistributedStyleInChain(Rule):
         styles = _styles(analysis)
         split = _split(built)
         stage_of = _below_split_stages(built, styles, split)
+        elsewhere = {id(found.cls) for found in missing_counterparts(analysis.project)}
         seen = set()
         for event in built:
             cls = _styled(event, styles)
             if event.root is None or cls is None or id(event.root) not in stage_of:
                 continue
-            if is_named_distributed(cls) or not event.certain or id(cls) in split:
+            if is_named_distributed(cls) or not event.certain or id(cls) in split or id(cls) in elsewhere:
                 continue
             layer = _plain_layer(analysis, cls)
             site = event.site

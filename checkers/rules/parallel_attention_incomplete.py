@@ -1,4 +1,4 @@
-"""E7106"""
+"""W7106"""
 
 from __future__ import annotations
 

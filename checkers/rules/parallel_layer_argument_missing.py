@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ..facts.module import ClassFacts
 from ..finding import Finding
 from ..rule import Rule, Symptom
 from ..tpstate.config_chain import provider_of
@@ -82,12 +83,21 @@ class ParallelLayerArgumentMissing(Rule):
             assert row is not None
             yield self.finding(
                 site_place(event.site),
+                decided=row.source is not None or _is_known(analysis, event),
                 object=owner_name(event),
                 cls=event.obj.cls.dotted.rsplit(".", 1)[-1],
                 provider=row.name,
                 problem=text,
                 hint=hint,
             )
+
+
+def _is_known(analysis: Analysis, event: Built) -> bool:
+    """Whether the layer is a known package's own: which version a copy inside another package is, nobody knows."""
+    facts = event.obj.cls.facts
+    made = analysis.project.mro(facts) if facts is not None else (event.obj.cls,)
+    names = [entry.dotted for entry in made if not isinstance(entry, ClassFacts)]
+    return not any(".megatron." in name for name in names)
 
 
 def _problem(event: Built) -> tuple[str, str] | None:

@@ -9,6 +9,8 @@ from ..facts.module import ClassFacts
 from ..finding import Finding
 from ..project.project import External
 from ..rule import Rule, Scope, Symptom
+from ..tpstate.inputs import layer_row
+from ..tpstate.provider_table import COLUMN, ROW
 from ..tpstate.values import Const, Obj, Value
 from ..tpstate.verdicts import site_place
 
@@ -30,7 +32,10 @@ class PlainLinearInDistributed(Rule):
     why = "Every rank holds and computes the whole layer: memory and time do not shrink with tp."
     symptom = Symptom.COST
     runtime = "the layer costs the same at tp=8 as at tp=1"
-    limits = "Classes named *Distributed*; silent for layers with a side smaller than the largest TP size."
+    limits = (
+        "Classes named *Distributed*; silent for layers with a side smaller than the largest TP size, and for an "
+        "attention that parallel-attention-incomplete reports."
+    )
     guide = "2.1: which layers need TP"
     scope = Scope.GUIDE
 
@@ -74,6 +79,8 @@ class PlainLinearInDistributed(Rule):
                 if not isinstance(value, Obj) or value.made_at is None or _is_small(value, smallest):
                     continue
                 kind = self._kind(analysis, value)
+                if kind.endswith("MultiheadAttention") and _has_parallel(obj):
+                    continue  # said by parallel-attention-incomplete
                 if kind and value.made_at.module is cls.module and kind.rsplit(".", 1)[-1] not in allowed:
                     yield self.finding(
                         site_place(value.made_at), object=cls.name, name=name, kind=kind, cls=cls.name
@@ -93,6 +100,11 @@ class PlainLinearInDistributed(Rule):
         external = [entry for entry in analysis.project.mro(facts) if isinstance(entry, External)]
         held = [item.cls.dotted for item in value.attrs.values() if isinstance(item, Obj)]
         return bool(external) and "torch.nn.Linear" in held
+
+
+def _has_parallel(obj: Obj) -> bool:
+    rows = [layer_row(value) for value in obj.attrs.values() if isinstance(value, Obj)]
+    return any(row is not None and row.kind in (COLUMN, ROW) for row in rows)
 
 
 def _is_small(value: Obj, limit: int) -> bool:

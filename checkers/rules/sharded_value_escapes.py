@@ -76,6 +76,14 @@ class ShardedValueEscapes(Rule):
     """
 
     def check(self, analysis: Analysis) -> Iterator[Finding]:
+        seen: set[tuple[str, int, int]] = set()
+        for finding in sorted(self._all(analysis), key=lambda finding: not finding.decided):
+            start = (finding.place.path, finding.place.line, finding.place.column)
+            if start not in seen:  # one place, one fault, whatever else it reaches from there
+                seen.add(start)
+                yield finding
+
+    def _all(self, analysis: Analysis) -> Iterator[Finding]:
         for events in by_site(analysis.log.events, ShardedEscape):
             proven = [event for event in events if event.proven]
             certain = first_certain(proven)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _WRAPS = re.compile(r"self\.module\s*=|add_module\(\s*['\"]module['\"]")
 
-_REQUIRED = ("pre_process", "share_embeddings_and_output_weights", "input_tensor", "config")
+_REQUIRED = ("pre_process", "share_embeddings_and_output_weights", "config")
 
 
 class StageAttributeMissing(Rule):
@@ -30,8 +30,7 @@ class StageAttributeMissing(Rule):
     advice = "Write `%(line)s` in `__init__`."
     why = (
         "The schedule walks through the wrappers of a model until it finds `config`, `pre_process` and "
-        "`share_embeddings_and_output_weights`; a stage without them stops the first step. A first stage needs "
-        "`input_tensor` too: the schedule sets it, and code that resets it reads it."
+        "`share_embeddings_and_output_weights`; a stage without them stops the first step."
     )
     symptom = Symptom.CRASH
     runtime = "RuntimeError: _get_attr_wrapped_model couldn't find attribute config"
@@ -128,7 +127,7 @@ def _required(analysis: Analysis, stage: Stage, present: set[str]) -> tuple[str,
     if _WRAPS.search(text):
         return ()  # the schedule looks for what it needs in the module that is wrapped
     if {"pre_process", "share_embeddings_and_output_weights"} <= present and "self.input_tensor = " in text:
-        return _REQUIRED if text.count("self.input_tensor") > 1 else _REQUIRED[:2]
+        return _REQUIRED if text.count("self.input_tensor") > 1 else ()
     is_trained = "megatron" in stage.cls.module.text.lower()
     return ("config",) if is_trained and not _filled_elsewhere(analysis, stage.cls.name) else ()
 

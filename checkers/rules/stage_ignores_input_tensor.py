@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..finding import Finding
 from ..project.boundary import Boundaries
+from ..project.project import dotted_name
 from ..project.stage_classes import hidden_base, parameters
+from ..project.stages import Family
+from ..project.training import Training
 from ..rule import Rule, Symptom
-from ..tpstate.verdicts import place_of
+from ..tpstate.events import Site
+from ..tpstate.verdicts import at, place_of
 
 if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
 
 
 class StageIgnoresInputTensor(Rule):
-    """A later stage does not compute from what the previous stage sent, or requires a batch of its own."""
+    """A later stage does not compute from what the previous stage sent, or requires a batch that it is not given."""
 
     code, symbol = "E7206", "stage-ignores-input-tensor"
     message = "`%(cls)s` runs behind another stage, but its forward does not read `self.input_tensor`"
@@ -89,13 +94,34 @@ class StageIgnoresInputTensor(Rule):
             if not flow.reads_input:
                 yield self.finding(where, object=cls.name, cls=cls.name)
                 continue
-            required = [name for name, default in parameters(found[1]).items() if default is None]
-            if required:
+            missing = _left_out(analysis, flow.stage.family, found[1])
+            if missing is not None:
+                name, call = missing
                 yield self.finding(
                     where,
                     object=cls.name,
+                    evidence=(at(call, f"`{ast.unparse(call.node)}` does not give it"),),
                     message="`%(cls)s` runs behind another stage, but its forward requires the argument `%(name)s`",
                     advice="Write `%(name)s=None`: the input comes from `self.input_tensor`.",
                     cls=cls.name,
-                    name=required[0],
+                    name=name,
                 )
+
+
+def _left_out(analysis: Analysis, family: Family, forward: ast.FunctionDef) -> tuple[str, Site] | None:
+    """A required argument that a training script of these stages does not give, and the call."""
+    names = list(parameters(forward))
+    required = [name for name, default in parameters(forward).items() if default is None]
+    for script in analysis.project.knowledge(Training):
+        for step in script.forward_steps if required and script.family is family else ():
+            model = (step.parameters or [])[1:2]
+            for node in step.nodes:
+                if not isinstance(node, ast.Call) or [dotted_name(node.func)] != model:
+                    continue
+                given = {keyword.arg for keyword in node.keywords}
+                if None in given or any(isinstance(arg, ast.Starred) for arg in node.args):
+                    continue
+                absent = [name for name in required if name not in given | set(names[: len(node.args)])]
+                if absent:
+                    return absent[0], Site(script.module, node)
+    return None

@@ -6,8 +6,9 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..facts.module import ModuleFacts
+from ..facts.module import ClassFacts, ModuleFacts
 from ..finding import Edit, Finding, Fix, Place
+from ..project.project import Project
 from ..project.stage_classes import is_declared
 from ..project.stages import Stages
 from ..rule import Rule, Scope, Symptom
@@ -58,10 +59,17 @@ class StageKwargsMissing(Rule):
             init = stage.cls.methods.get("__init__")
             if init is None or init.args.kwarg is not None or not is_declared(stage):
                 continue
+            if stage.rank is None and _is_base(analysis.project, stage.cls):
+                continue  # the script builds the classes derived from it
             module = stage.cls.module
             yield self.finding(
                 place_of(module, init), object=stage.cls.name, fix=_fix(module, init), cls=stage.cls.name
             )
+
+
+def _is_base(project: Project, cls: ClassFacts) -> bool:
+    """Whether another stage derives from it."""
+    return any(stage.cls is not cls and cls in project.mro(stage.cls) for stage in project.knowledge(Stages))
 
 
 def _fix(module: ModuleFacts, init: ast.FunctionDef) -> Fix | None:

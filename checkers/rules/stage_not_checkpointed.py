@@ -11,7 +11,8 @@ from ..facts.module import ClassFacts
 from ..facts.nodes import walk
 from ..finding import Finding
 from ..project.boundary import Boundaries
-from ..project.project import dotted_name
+from ..project.project import Project, dotted_name
+from ..project.registries import registries
 from ..project.stage_classes import is_declared
 from ..rule import Rule, Scope, Symptom
 from ..tpstate.verdicts import place_of
@@ -80,7 +81,7 @@ class StageNotCheckpointed(Rule):
             cls = flow.stage.cls
             if not is_declared(flow.stage):
                 continue
-            heavy = _heavy_layers(cls)
+            heavy = _heavy_layers(analysis.project, cls)
             wrapped = set().union(*(trace.checkpointed for trace in flow.traces))
             seen_calls = {
                 (seen.text, id(seen.node)): seen for trace in flow.traces for seen in trace.plain_calls
@@ -91,7 +92,7 @@ class StageNotCheckpointed(Rule):
                     yield self.finding(where, object=cls.name, cls=cls.name, name=seen.text)
 
 
-def _heavy_layers(cls: ClassFacts) -> set[str]:
+def _heavy_layers(project: Project, cls: ClassFacts) -> set[str]:
     """Attributes of a stage that hold a fuser, a transformer or an encoder which does not recompute by itself."""
     found = set()
     init = cls.methods.get("__init__")
@@ -105,6 +106,23 @@ def _heavy_layers(cls: ClassFacts) -> set[str]:
                 if not any(
                     "recompute" in (keyword.arg or "") or "checkpoint" in (keyword.arg or "")
                     for keyword in call.keywords
-                ):
+                ) and not _checkpoints_itself(project, cls, call):
                     found.add(node.targets[0].attr)
     return found
+
+
+def _checkpoints_itself(project: Project, cls: ClassFacts, call: ast.Call) -> bool:
+    """Whether the class that a call builds, directly or by its style, checkpoints inside its forward."""
+    style = next(
+        (k.value.value for k in call.keywords if k.arg == "style" and isinstance(k.value, ast.Constant)), None
+    )
+    ref = project.resolve_expression(cls.module, call.func)
+    made = [e.target for r in registries(project) for e in r.entries if e.style == style] if style else [ref]
+    forwards = [project.method(found, "forward") for found in made if isinstance(found, ClassFacts)]
+    return any(
+        isinstance(node, ast.Call)
+        and (dotted_name(node.func) or "").rsplit(".", 1)[-1].endswith("checkpoint")
+        for found in forwards
+        if found is not None
+        for node in walk(found[1])
+    )

@@ -56,12 +56,19 @@ class StageShapesBatch(Rule):
     def check(self, analysis: Analysis) -> Iterator[Finding]:
         for script in analysis.project.knowledge(Training):
             for config in script.shape_configs:
+                wrong: dict[int, list[ast.expr]] = {}
+                sizes = _micro_batches(script)
                 for shape, batch in _batches(config):
-                    if 1 <= batch <= _LARGEST and batch not in (
-                        sizes := _micro_batches(script) if batch != 1 else {1}
-                    ):
-                        place = place_of(script.module, shape)
-                        yield self.finding(place, shape=ast.unparse(shape), batch=batch, size=min(sizes))
+                    if 1 < batch <= _LARGEST and batch not in sizes:
+                        wrong.setdefault(batch, []).append(shape)
+                for batch, shapes in wrong.items():
+                    others = f", as in {len(shapes) - 1} more" if len(shapes) > 1 else ""
+                    yield self.finding(
+                        place_of(script.module, shapes[0]),
+                        shape=ast.unparse(shapes[0]) + others,
+                        batch=batch,
+                        size=min(sizes),
+                    )
 
 
 def _batches(config: ShapeConfig) -> Iterator[tuple[ast.expr, int]]:

@@ -15,9 +15,6 @@ from ..tpstate.verdicts import place_of
 if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
 
-_SIZES = ("img_size", "image_size", "patch_size", "input_resolution", "resolution")
-_LITERAL = 256  # smaller numbers are levels or channels of a fixed design
-
 
 class StageShapesMismatch(Rule):
     """A shape in `stage_shapes` differs from that of the tensor the stage sends."""
@@ -37,8 +34,7 @@ class StageShapesMismatch(Rule):
     )
     limits = (
         "Compares what can be computed: pass-through tensors with what came in, others with the resolution and the "
-        "dim that the last submodule was built with. As a warning (W7502): a literal token count in a script that "
-        "takes the image or patch size from a file or the command line."
+        "dim that the last submodule was built with."
     )
     guide = "3.1 model_provider"
 
@@ -87,7 +83,6 @@ class StageShapesMismatch(Rule):
                 shapes = {(shape.boundary, shape.index): shape for shape in sizes.declared()}
                 for shape in shapes.values():
                     yield from self._check_shape(sizes, shape, shapes)
-                yield from self._check_literals(sizes, list(shapes.values()))
 
     def _check_shape(
         self, sizes: StageSizes, shape: Declared, shapes: dict[tuple[int, int], Declared]
@@ -138,27 +133,6 @@ class StageShapesMismatch(Rule):
             declared=_text(shape),
             contradiction=contradiction,
         )
-
-    def _check_literals(self, sizes: StageSizes, shapes: list[Declared]) -> Iterator[Finding]:
-        """Literal token counts beside sizes that a file or the command line decides."""
-        call = sizes.build_call()
-        written = {keyword.arg: keyword.value for keyword in call[0].keywords} if call is not None else {}
-        open_size = next(
-            (name for name in _SIZES if isinstance(written.get(name), ast.Attribute | ast.Subscript)), None
-        )
-        if open_size is None:
-            return
-        source = ast.unparse(written[open_size])
-        for shape in shapes:
-            for node in shape.node.elts[1:-1]:
-                if isinstance(node, ast.Constant) and type(node.value) is int and node.value >= _LITERAL:
-                    text = (
-                        f"{node.value} in stage_shapes fits one grid alone, and `{open_size}` is `{source}`"
-                    )
-                    yield self.finding(
-                        place_of(sizes.script.module, node), code="W7502", message="%(text)s", text=text
-                    )
-                    return
 
 
 def _text(shape: Declared) -> str:

@@ -17,7 +17,7 @@ class PanguDistributedFuser(nn.Module):
         self.qkv = ColumnParallelLinear(
             dim, 3 * dim, config=config, init_method=config.init_method, gather_output=True
         )
-        self.attn = nn.MultiheadAttention(dim, num_heads)  # [plain-linear-in-distributed]
+        self.attn = nn.MultiheadAttention(dim, num_heads)  # said by parallel-attention-incomplete
         self.mlp = Mlp(dim, 4 * dim)  # [plain-linear-in-distributed]
         self.head = nn.Linear(dim, 2 * dim)  # [plain-linear-in-distributed]
 

@@ -1,3 +1,4 @@
+from megatron.core import mpu
 import torch
 from megatron.core.tensor_parallel import checkpoint
 from megatron.core.transformer.module import MegatronModule
@@ -51,3 +52,16 @@ class Ocean_stage2(MegatronModule):
     def forward(self, x=None):
         x, skip = self.input_tensor
         return self.block(torch.cat([x, skip], dim=-1))
+
+
+def forward_step(data_iterator, model):
+    if mpu.is_pipeline_first_stage():
+        return model(next(data_iterator)), loss_func
+    return model(), loss_func
+
+
+def loss_func(output):
+    return output.mean(), {}
+
+
+STAGES = {0: Ocean_stage0, 1: Ocean_stage1, 2: Ocean_stage2}

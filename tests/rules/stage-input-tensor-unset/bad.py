@@ -5,7 +5,7 @@ from torch import nn
 
 
 class Ocean_stage0(nn.Module):
-    def __init__(self, width, config=None, **kwargs):  # [stage-attribute-missing]
+    def __init__(self, width, config=None, **kwargs):  # [stage-input-tensor-unset]
         super().__init__()
         self.block = nn.Linear(width, width)
         self.pre_process = self.share_embeddings_and_output_weights = None

@@ -19,7 +19,7 @@ def model_provider(pre_process=False, post_process=True):
     get_args().pipeline_tensor_shape_config = PipelineTensorShapeConfig(
         num_stages=3,
         stage_shapes=[
-            [[1, 14400, cfg.dim], [1, 14400, cfg.dim]],  # [stage-shapes-mismatch]
+            [[1, fine, cfg.dim], [1, fine, cfg.dim]],
             [[1, coarse, 2 * cfg.dim], [1, fine, cfg.dim]],
         ],
     )

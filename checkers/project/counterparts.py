@@ -1,0 +1,102 @@
+"""Modules of a model with a distributed variant that nobody made a distributed counterpart of."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..facts.module import ClassFacts
+from ..facts.nodes import walk
+from .distributed import distributed_classes, is_named_distributed, original_of
+from .project import External, Project
+from .registries import registries
+
+_VARIANT = re.compile(r"(.+)_distributed(_\d+stage)?$")
+_STAGE = re.compile(r"_?[sS]tage\d+$")
+
+
+@dataclass(frozen=True, eq=False)
+class Missing:
+    """A class without a counterpart: its linear layer, the variant, and the call that uses the class there.
+
+    `user` is the class around the call: one of the stages, or the original model where no stage names the style.
+    """
+
+    cls: ClassFacts
+    layer: ast.Call
+    variant: str
+    user: ClassFacts
+    use: ast.Call
+
+
+def missing_counterparts(project: Project) -> list[Missing]:
+    """Each such class once; found once."""
+    return project.knowledge(_missing)
+
+
+def _missing(project: Project) -> list[Missing]:
+    targets = {e.style: e.target for r in registries(project) for e in r.entries if e.target is not None}
+    originals = [original_of(project, cls) for cls in distributed_classes(project)]
+    done = {id(cls) for cls in originals if cls is not None}
+    found = []
+    for model, variant, stages in _originals(project):
+        used = {
+            style: (stage, node)
+            for stage in reversed(stages)
+            for style, node in reversed(list(_styles(stage)))
+        }
+        for style, node in _styles(model):
+            cls = targets.get(style)
+            layer = _own_linear(project, cls) if cls is not None else None
+            if cls is None or layer is None or id(cls) in done or is_named_distributed(cls):
+                continue
+            done.add(id(cls))
+            found.append(Missing(cls, layer, variant, *used.get(style, (model, node))))
+    return found
+
+
+def _originals(project: Project) -> Iterator[tuple[ClassFacts, str, list[ClassFacts]]]:
+    """Plain models that have a distributed variant, in the folder beside theirs or as stages in the same file, with
+    the classes of the variant, stages first."""
+    folders: dict[Path, tuple[str, list[ClassFacts]]] = {}
+    for module in project.modules:
+        match = _VARIANT.match(module.path.parent.name)
+        if match is not None and "models" in module.path.parts:
+            name = module.path.parent.name
+            folders.setdefault(module.path.parent.with_name(match[1]), (name, []))[1].extend(
+                module.classes.values()
+            )
+    for module in project.modules:
+        stages = [cls for cls in module.classes.values() if _STAGE.search(cls.name)]
+        for cls in module.classes.values():
+            if _STAGE.search(cls.name) or is_named_distributed(cls):
+                continue
+            own = [stage for stage in stages if re.fullmatch(rf"{cls.name}_?[sS]tage\d+", stage.name)]
+            if own:
+                yield cls, own[0].name, own
+            elif (beside := folders.get(module.path.parent)) is not None:
+                yield cls, beside[0], sorted(beside[1], key=lambda other: not _STAGE.search(other.name))
+
+
+def _styles(model: ClassFacts) -> Iterator[tuple[str, ast.Call]]:
+    for method in model.methods.values():
+        for node in walk(method):
+            if isinstance(node, ast.Call):
+                for keyword in node.keywords:
+                    if keyword.arg == "style" and isinstance(keyword.value, ast.Constant):
+                        yield str(keyword.value.value), node
+
+
+def _own_linear(project: Project, cls: ClassFacts) -> ast.Call | None:
+    method = cls.methods.get("__init__")
+    for node in walk(method) if method is not None else ():
+        if isinstance(node, ast.Call):
+            ref = project.resolve_expression(cls.module, node.func)
+            if isinstance(ref, External) and ref.dotted in ("torch.nn.Linear", "torch.nn.MultiheadAttention"):
+                return node
+            if isinstance(ref, ClassFacts) and ref.name == "Mlp":
+                return node
+    return None
