@@ -178,6 +178,24 @@ def test_options_win_over_settings(command: Run, tmp_path: Path) -> None:
     assert "tp (2, 4)" in command("--tp", "4,2")[1]
 
 
+@pytest.mark.parametrize(
+    ("name", "symbol"),
+    [
+        ("W7502", "stage-shapes-mismatch"),
+        ("e7106", "parallel-attention-incomplete"),
+        ("E71", "sharded-value-escapes"),
+    ],
+)
+def test_every_id_and_beginning_of_an_id_is_explained(
+    name: str, symbol: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["onescience-check", "explain", name])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 0
+    assert symbol in capsys.readouterr().out
+
+
 def test_explain_and_rules(command: Run) -> None:
     code, output, _ = command("explain", "e7101")
     assert code == 0
