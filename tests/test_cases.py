@@ -24,7 +24,7 @@ WAITING: frozenset[str] = frozenset(
     """
     adapter-factor-unsynced all-reduce-returned draw-on-each-rank dropout-same-mask end-stage-attribute
     float-token-count gather-without-sp label-sent-by-hand local-clip loss-unpacks-two-of-three
-    norm-counts-replicas pooler-gather-grad residual-through-list roll-with-latitude-twice
+    norm-counts-replicas pooler-gather-grad roll-with-latitude-twice
     sampler-by-world-rank shard-init-same-draw shard-logprob-raw-reduce steps-from-missing-loader
     """.split()
 )

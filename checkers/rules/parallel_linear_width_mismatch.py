@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from ..finding import Finding
 from ..rule import Rule, Symptom
 from ..tpstate.events import ParallelCall
-from ..tpstate.layers import label, size
+from ..tpstate.inputs import size
+from ..tpstate.layers import label
 from ..tpstate.states import State
 from ..tpstate.symbols import Poly
 from ..tpstate.values import Tensor

@@ -7,6 +7,7 @@ import operator
 from typing import Any
 
 from . import conditions, indexing, tensor_products
+from .choices import choose
 from .events import Divided, NoneUsed, PairUsed
 from .frames import Frame
 from .interpreter import Interpreter
@@ -42,6 +43,8 @@ _FOLD: dict[type, Any] = {
     ast.LShift: operator.lshift,
     ast.RShift: operator.rshift,
 }
+
+_MAX_KINDS = 4
 
 _MAX_FOLDED = 10_000
 
@@ -194,10 +197,22 @@ def _sequences(interp: Interpreter, op: ast.operator, left: Value, right: Value)
     if len(first.items) + len(second.items) > MAX_ITEMS:
         return _as(left, Seq((), UNKNOWN))
     if first.rest is not None:
-        return _as(
-            left, Seq(first.items, first.rest if first.rest == second.rest and not second.items else UNKNOWN)
-        )
+        return _as(left, Seq(first.items, _either(interp, first.rest, *second.items, second.rest)))
     return _as(left, Seq(first.items + second.items, second.rest))
+
+
+def _either(interp: Interpreter, *items: Value | None) -> Value:
+    """An item of a list of unknown length: any of these."""
+    options: list[Value] = []
+    for item in items:
+        if item is not None and not any(item == other or indexing.alike(item, other) for other in options):
+            options.append(item)
+    if len(options) > _MAX_KINDS:
+        return UNKNOWN
+    *others, found = options
+    for item in reversed(others):
+        found = choose(interp.fresh("item").text, item, found)
+    return found
 
 
 def _as(like: Value, items: Seq) -> Value:

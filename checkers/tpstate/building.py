@@ -13,6 +13,8 @@ from .provider_table import Provider
 from .providers import dispatches, provider_for
 from .values import NONE, OPEN, UNKNOWN, Cls, Const, Func, Heap, Known, Kwargs, Obj, Seq, Tensor, Value
 
+_INPUTS = ("input_", "input", "x", "hidden_states")
+
 
 def provider_of_class(interp: Interpreter, cls: ClassFacts) -> Provider | None:
     """The provider row of a class of the tree itself (not of its bases)."""
@@ -155,12 +157,13 @@ def call_object(
     if row is not None and forward is None:
         return interp.lift(
             lambda first: layers.call_parallel(interp, obj, row, first, kwargs, node),
-            args[0] if args else kwargs.get("input_", UNKNOWN),
+            args[0] if args else next((kwargs[name] for name in _INPUTS if name in kwargs), UNKNOWN),
         )
     if facts is None or forward is None:
-        if facts is not None and obj.attrs.get("content") is None:
-            return calls.unknown_call(interp, UNKNOWN, args, node)
-        return torch_layers.call_external(interp, obj, args, kwargs, node)
+        base = obj.cls.dotted if facts is None else _torch_base(interp, facts)
+        if not base and obj.attrs.get("content") is None:
+            return calls.unknown_call(interp, UNKNOWN, args, node, kwargs)
+        return torch_layers.call_external(interp, obj, base, args, kwargs, node)
     key = (
         obj.serial,
         node.lineno,
@@ -181,6 +184,13 @@ def call_object(
         return result if query is None else attention.of_query(interp, result, query)
 
     return interp.recorded(interp.memo, key, run, lambda *_: True)
+
+
+def _torch_base(interp: Interpreter, facts: ClassFacts) -> str:
+    """The module of torch whose forward a class of the tree runs: it has none of its own."""
+    bases = (entry.dotted for entry in interp.project.mro(facts) if not isinstance(entry, ClassFacts))
+    found = next(bases, "")
+    return found if found.startswith("torch.nn.") and not found.endswith(".Module") else ""
 
 
 def _forward(interp: Interpreter, obj: Obj, facts: ClassFacts) -> tuple[ClassFacts, ast.FunctionDef] | None:

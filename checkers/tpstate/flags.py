@@ -23,3 +23,11 @@ def implied(key: str, side: bool) -> dict[str, bool]:
             for part in parts:
                 found.update(implied(part, side))
     return found
+
+
+def bare(key: str) -> tuple[str, bool]:
+    """A condition without its negations, and whether they turn it round."""
+    turned = False
+    while key.startswith("not "):
+        key, turned = key[4:], not turned
+    return key, turned

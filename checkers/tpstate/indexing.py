@@ -168,12 +168,12 @@ def _of_sequence(interp: Interpreter, content: Seq, index: Value) -> Value:
             return content
         return Seq((), same.pop() if len(same) == 1 and content.rest is None else UNKNOWN)
     options = [*content.items, *([content.rest] if content.rest is not None else [])]
-    if options and all(_alike(options[0], other) for other in options[1:]):
+    if options and all(alike(options[0], other) for other in options[1:]):
         return options[0]
     return UNKNOWN
 
 
-def _alike(one: Value, other: Value) -> bool:
+def alike(one: Value, other: Value) -> bool:
     """Whether two modules of a list were built at one place with equal arguments, so that either stands for both."""
     if not isinstance(one, Obj) or not isinstance(other, Obj) or one.made_at is None or other.made_at is None:
         return False

@@ -5,9 +5,10 @@ from __future__ import annotations
 import enum
 
 from .events import ParallelCall
-from .provider_table import Provider
+from .provider_table import COLUMN, INFERENCE, Provider
 from .states import State
-from .values import Const, Obj, Tensor
+from .symbols import Poly
+from .values import NONE, TP, UNKNOWN, Const, Heap, Obj, Seq, Sym, Tensor, poly_of
 
 
 class Verdict(enum.Enum):
@@ -38,6 +39,34 @@ def is_built_by(event: ParallelCall, *kinds: str) -> bool:
     return event.row.kind in kinds
 
 
+def size(obj: Obj, row: Provider, which: int) -> Poly | None:
+    """input_size (0) or output_size (1) of a parallel layer."""
+    if row.fused or len(row.positional) < 2 or "head" in row.positional[1]:
+        return None if which else poly_of(obj.args.get(row.positional[0], UNKNOWN))
+    value = obj.args.get(row.positional[which], UNKNOWN)
+    if isinstance(value, Heap) and row.kind == COLUMN and isinstance(value.content, Seq):
+        return None
+    return poly_of(value)
+
+
+def group_of(layer: Obj, row: Provider) -> str | None:
+    """The name of the group a layer of an inference engine is split over: empty for the TP group, None if unknown.
+
+    Two layers that are given the same group agree, whatever it is.
+    """
+    if row.family != INFERENCE:
+        return ""
+    for name in ("tp_group", "parallel_group", "tp_size"):
+        value = layer.args.get(name, NONE)
+        if isinstance(value, Sym):
+            return "" if TP in value.tags else value.text
+        if not isinstance(value, Const):
+            return None
+        if value.value is not None:
+            return f"{name} {value.value}"
+    return ""
+
+
 def judge(event: ParallelCall) -> Verdict:
     """Compare what a row-parallel layer believes with what it is given."""
     told, given = believes_split(event), event.given
@@ -48,5 +77,20 @@ def judge(event: ParallelCall) -> Verdict:
     if given.state is State.FULL:
         return Verdict.WRONG if told else Verdict.RIGHT
     if given.state is State.SHARDED:
+        if given.group and given.group != group_of(event.layer, event.row):
+            return Verdict.UNKNOWN
+        return Verdict.RIGHT if told else Verdict.WRONG
+    if given.role == "measured":
+        return _by_width(given.width, size(event.layer, event.row, 0), told)
+    return Verdict.UNKNOWN
+
+
+def _by_width(held: Poly | None, takes: Poly | None, told: bool) -> Verdict:
+    """By the channels that each rank is seen to hold, where their producer is unknown."""
+    if held is None or takes is None:
+        return Verdict.UNKNOWN
+    if held == takes:
+        return Verdict.WRONG if told else Verdict.RIGHT
+    if held == takes.floor_divided(Poly.atom("tp")):
         return Verdict.RIGHT if told else Verdict.WRONG
     return Verdict.UNKNOWN

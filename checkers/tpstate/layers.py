@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 
 from ..project.project import External
-from . import calls, indexing, placements, provider_table, providers, torch_layers
+from . import calls, flags, indexing, placements, provider_table, providers, torch_layers
+from .choices import Choice
 from .events import Built, ParallelCall, ParameterMade
+from .inputs import group_of, size
 from .interpreter import Interpreter
 from .provider_table import Provider
 from .states import State
 from .symbols import Poly
-from .values import NONE, UNKNOWN, Const, Heap, Kwargs, Obj, Pair, Seq, Table, Tensor, Value, poly_of
+from .values import NONE, UNKNOWN, Const, Heap, Kwargs, Obj, Pair, Seq, Sym, Table, Tensor, Value
 
 
 def build_external(
@@ -89,16 +92,6 @@ def flag(interp: Interpreter, obj: Obj, name: str, default: bool | None) -> bool
     return bool(value.value) if isinstance(value, Const) and isinstance(value.value, bool) else None
 
 
-def size(obj: Obj, row: Provider, which: int) -> Poly | None:
-    """input_size (0) or output_size (1) of a parallel layer."""
-    if row.fused or len(row.positional) < 2 or "head" in row.positional[1]:
-        return None if which else poly_of(obj.args.get(row.positional[0], UNKNOWN))
-    value = obj.args.get(row.positional[which], UNKNOWN)
-    if isinstance(value, Heap) and row.kind == provider_table.COLUMN and isinstance(value.content, Seq):
-        return None
-    return poly_of(value)
-
-
 def label(obj: Obj) -> str:
     """How a message names a layer: its attribute, else its class."""
     return obj.name or obj.cls.dotted.rsplit(".", 1)[-1]
@@ -107,7 +100,27 @@ def label(obj: Obj) -> str:
 def call_parallel(
     interp: Interpreter, obj: Obj, row: Provider, given: Value, kwargs: Kwargs, node: ast.expr
 ) -> Value:
-    """Call a parallel layer on one input (no alternatives left) by its contract."""
+    """Call a parallel layer on one input (no alternatives left) by its contract.
+
+    `disable_tp`, or a group of one rank, turns a layer into a replicated one; an open flag is followed both ways.
+    """
+    off = obj.args.get("disable_tp", Const(obj.args.get("tp_size") == Const(1)))
+    if isinstance(off, Sym):
+        key, turned = flags.bare(off.text)
+        off = Choice(key, Const(not turned), Const(turned))
+    alone = replace(row, kind=provider_table.REPLICATED)
+
+    def by_flag(value: Value) -> Value:
+        is_off = isinstance(value, Const) and value.value is True
+        known = isinstance(value, Const) and isinstance(value.value, bool)
+        return _call(interp, obj, alone if is_off else row, given, kwargs, node, known)
+
+    return interp.lift(by_flag, off)
+
+
+def _call(
+    interp: Interpreter, obj: Obj, row: Provider, given: Value, kwargs: Kwargs, node: ast.expr, known: bool
+) -> Value:
     given = calls.as_tensor(interp, given, node, f"it is passed to `{label(obj)}`")
     if row.kind == provider_table.EMBEDDING:
         reduced = flag(interp, obj, "reduce_scatter_embeddings", False)
@@ -116,7 +129,9 @@ def call_parallel(
     learn_width(interp, given, size(obj, row, 0))
     if row.kind == provider_table.COLUMN:
         placements.whole_argument(interp, given, node, f"the column-parallel `{label(obj)}`")
-    output = _output(interp, obj, row, given, kwargs, node)
+    output = Tensor(State.UNKNOWN, width=size(obj, row, 1))
+    if known:
+        output = _output(interp, obj, row, given, kwargs, node)
     result = _packed(interp, obj, row, output, node)
     interp.emit(ParallelCall, node, layer=obj, row=row, given=given, result=result)
     return result
@@ -127,16 +142,11 @@ def _output(
 ) -> Tensor:
     name, width = label(obj), size(obj, row, 1)
     before = given.why if isinstance(given, Tensor) else None
-    replicated = row.kind == provider_table.REPLICATED or flag(interp, obj, "disable_tp", False) is not False
-    group = obj.args.get("parallel_group")
-    if "tp_group" in obj.args or "tp_size" in obj.args or group is not None:
-        own_group = not (isinstance(obj.args.get("tp_group"), Const))
-        if row.family == provider_table.INFERENCE and own_group:
-            return Tensor(State.UNKNOWN, width=width)
-    if replicated:
-        if row.kind == provider_table.REPLICATED:
-            why = interp.step(node, f"`{name}` is replicated: every rank holds its whole output")
-            return Tensor(State.FULL, width=width, why=why)
+    if row.kind == provider_table.REPLICATED:
+        why = interp.step(node, f"`{name}` is replicated: every rank holds its whole output")
+        return Tensor(State.FULL, width=width, why=why)
+    group = group_of(obj, row)
+    if group is None:
         return Tensor(State.UNKNOWN, width=width)
     if row.kind == provider_table.COLUMN:
         gathers = flag(interp, obj, "gather_output", False if row.gather is None else row.gather)
@@ -150,7 +160,7 @@ def _output(
         # With Megatron's `stride`, nanotron's `contiguous_chunks`, a rank holds its share of q, then of k, then of v.
         fused = fused or obj.args.get("stride", Const(1)) != Const(1) or "contiguous_chunks" in obj.args
         role = "fused" if fused else "column"
-        return Tensor(State.SHARDED, width=width, why=why, role=role, tag=f"column#{obj.serial}")
+        return Tensor(State.SHARDED, width=width, why=why, role=role, tag=f"column#{obj.serial}", group=group)
     reduces = flag(interp, obj, "reduce_results", True)
     skips = kwargs.get("skip_all_reduce", Const(False))
     if flag(interp, obj, "parallel_output", False) is not False or not isinstance(skips, Const):

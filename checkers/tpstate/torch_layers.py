@@ -52,13 +52,12 @@ _CONV = frozenset({"Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspo
 
 
 def call_external(
-    interp: Interpreter, obj: Obj, args: tuple[Value, ...], kwargs: Kwargs, node: ast.expr
+    interp: Interpreter, obj: Obj, dotted: str, args: tuple[Value, ...], kwargs: Kwargs, node: ast.expr
 ) -> Value:
-    """Call a module of a library."""
+    """Call a module of a library, or of a class that runs its forward; `dotted` names it."""
     content = obj.attrs.get("content")
     if content is not None:
         return _run_children(interp, obj, interp.settle(content), args, node)
-    dotted = obj.cls.dotted
     last = dotted.rsplit(".", 1)[-1]
     first = args[0] if args else next(iter(kwargs.values()), UNKNOWN)
     if last == "Identity":
@@ -110,8 +109,14 @@ def _normalised(interp: Interpreter, obj: Obj, value: Value, node: ast.expr) -> 
     shape = _argument(obj, 0, "normalized_shape")
     items = indexing.as_seq(interp, shape)
     sized = poly_of(items.items[-1] if items is not None and items.items else shape)
-    if not isinstance(value, Tensor):
-        return Tensor(State.UNKNOWN, width=sized)
+    if not isinstance(value, Tensor) or value.state is State.UNKNOWN:
+        if isinstance(value, Tensor):
+            layers.learn_width(interp, value, sized)
+            placements.whole_argument(interp, value, node, f"`{layers.label(obj)}`")
+        if sized is None or per_rank(items.items[-1] if items is not None and items.items else shape):
+            return value if isinstance(value, Tensor) else Tensor(State.UNKNOWN)
+        text = f"`{layers.label(obj)}` is a norm over {sized}: its output has this many channels on each rank"
+        return Tensor(State.UNKNOWN, width=sized, why=interp.step(node, text), role="measured")
     layers.learn_width(interp, value, sized)
     placements.whole_argument(interp, value, node, f"`{layers.label(obj)}`")
     placements.applied(interp, "group_norm", value, (), {}, node)

@@ -241,7 +241,8 @@ class Tensor(Value):
 
     `state` is what one rank holds; for SHARDED, `last` tells whether the split dimension is known to be the last
     one. `width` is the full (all ranks together) size of the last dimension. `dims` are the sizes of a tensor made
-    by a factory (`torch.empty(a, b)`), which is how parameters are read. `name` is for messages.
+    by a factory (`torch.empty(a, b)`), which is how parameters are read. `group` names the group it is split over,
+    where that is not the TP group.
     """
 
     state: State
@@ -250,8 +251,8 @@ class Tensor(Value):
     why: Step | None = field(default=None, compare=False)
     dims: tuple[Value, ...] | None = None
     role: str = ""
-    parts: tuple[Poly, int] | None = None
     tag: str = ""
+    group: str = ""
 
     def but(self, **changes: Any) -> Tensor:
         return replace(self, **changes)

@@ -16,6 +16,8 @@ E = TypeVar("E", bound=Event)
 
 MAX_EVIDENCE = 8
 
+_MAX_CHOICES = 6
+
 
 def place_of(module: ModuleFacts, node: ast.AST) -> Place:
     """The span of a node, columns in characters."""
@@ -73,14 +75,22 @@ def first_certain(events: Sequence[E]) -> E | None:
     for event in events:
         if event.certain:
             return event
-    for index, event in enumerate(events):
-        for other in events[index + 1 :]:
-            flipped = [
-                key for key in event.choice if key in other.choice and other.choice[key] != event.choice[key]
-            ]
-            if flipped and len(event.choice) == len(other.choice) == 1:
-                return event
+    for event in events:
+        same = [other.choice for other in events if other.branch == event.branch]
+        if _cover(same, {}):
+            return event
     return None
+
+
+def _cover(sides: Sequence[dict[str, bool]], given: dict[str, bool], depth: int = 0) -> bool:
+    """Whether one of these alternatives holds whichever way the open choices go."""
+    fitting = [side for side in sides if all(given.get(key, value) == value for key, value in side.items())]
+    if any(side.items() <= given.items() for side in fitting):
+        return True
+    keys = [key for side in fitting for key in side if key not in given]
+    if not keys or depth >= _MAX_CHOICES:
+        return False
+    return all(_cover(fitting, {**given, keys[0]: side}, depth + 1) for side in (True, False))
 
 
 def owner_name(event: Event) -> str:
