@@ -82,3 +82,9 @@ def handed_on(function: ast.FunctionDef) -> set[str]:
             for value in (*node.args, *(keyword.value for keyword in node.keywords)):
                 found |= {part.id for part in ast.walk(value) if isinstance(part, ast.Name)}
     return found
+
+
+def distributed_name(cls: ClassFacts) -> str:
+    """`PanguDownSample` → `PanguDistributedDownSample`: the last two words of a name are not told apart for sure."""
+    parts = re.findall(r"[A-Z][a-z0-9]*|[A-Z]+(?![a-z])", cls.name)
+    return f"{parts[0]}Distributed{''.join(parts[1:])}" if len(parts) > 1 else f"{cls.name}Distributed"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -16,6 +17,7 @@ class Roll:
     """`torch.roll(operand, shifts, dims)`: one shift for each axis, as it is written."""
 
     node: ast.Call
+    shift_nodes: tuple[ast.expr, ...]
     shifts: tuple[str, ...]
     dims: tuple[str, ...]
 
@@ -58,7 +60,9 @@ def _read(node: ast.Call) -> Roll | None:
     )
     given.update({keyword.arg: keyword.value for keyword in node.keywords if keyword.arg})
     shifts, dims = _items(given.get("shifts")), _items(given.get("dims"))
-    return Roll(node, shifts, dims) if shifts and len(shifts) == len(dims) > 1 else None
+    if not shifts or not len(shifts) == len(dims) > 1:
+        return None
+    return Roll(node, tuple(given["shifts"].elts), shifts, dims)  # type: ignore[attr-defined]
 
 
 def _items(node: ast.expr | None) -> tuple[str, ...]:
@@ -82,8 +86,8 @@ def _simple(node: ast.expr) -> str:
     return ast.unparse(node) if is_item or is_number or dotted_name(node) is not None else ""
 
 
-def undone_otherwise(rolls: list[Roll]) -> Iterator[tuple[Roll, Roll, int]]:
-    """Pairs (roll, the roll that is meant to undo it, axis) whose shifts are no opposites of each other.
+def undone_otherwise(rolls: list[Roll]) -> Iterator[tuple[Roll, Roll, dict[int, str]]]:
+    """Rolls that do not undo each other: the odd one of the two, the other, and what the odd one's axes should be.
 
     A shift that only has another name may be the same number: what counts is that one axis takes the shift of
     another, or that both are numbers.
@@ -100,7 +104,54 @@ def undone_otherwise(rolls: list[Roll]) -> Iterator[tuple[Roll, Roll, int]]:
             continue
         forward = before[-1]
         there = [shift.lstrip("-") for shift in forward.shifts]
-        for axis, (shift, back) in enumerate(zip(there, reverse.shifts, strict=True)):
-            is_swapped = shift in reverse.shifts or back in there
-            if shift != back and (is_swapped or (shift.isdigit() and back.isdigit())):
-                yield forward, reverse, axis
+        wrong = [
+            axis
+            for axis, (shift, back) in enumerate(zip(there, reverse.shifts, strict=True))
+            if shift != back
+            and (shift in reverse.shifts or back in there or (shift.isdigit() and back.isdigit()))
+        ]
+        if wrong:
+            others = [roll for roll in rolls if roll not in (forward, reverse) and roll.dims == reverse.dims]
+            if _is_odd(forward, reverse, others):
+                yield forward, reverse, {axis: _opposite(reverse.shifts[axis]) for axis in wrong}
+            else:
+                yield reverse, forward, {axis: _opposite(forward.shifts[axis]) for axis in wrong}
+
+
+def _opposite(shift: str) -> str:
+    return shift if shift == "0" else shift[1:] if shift.startswith("-") else f"-{shift}"
+
+
+def _is_odd(forward: Roll, reverse: Roll, others: list[Roll]) -> bool:
+    """Whether the first roll is the wrong one of the two: it names one axis twice, or its axes out of their order.
+
+    What cannot be told by the names is told by the other rolls of the same axes; else the one that restores is odd.
+    """
+    there, back = ([shift.lstrip("-") for shift in roll.shifts] for roll in (forward, reverse))
+    twice = [len(names) - len(set(names)) for names in (there, back)]
+    if twice[0] != twice[1]:
+        return twice[0] > twice[1]
+    ranks = [[_rank(name) for name in names] for names in (there, back)]
+    if None not in ranks[0] and None not in ranks[1]:
+        ordered = [found == sorted(found, key=lambda rank: rank or 0) for found in ranks]
+        if ordered[0] != ordered[1]:
+            return ordered[1]
+    seen = [[shift.lstrip("-") for shift in roll.shifts] for roll in others]
+    return back in seen and there not in seen
+
+
+_ORDER = (
+    ("z", "pl", "level", "pressure", "depth", "d"),
+    ("y", "lat", "latitude", "row", "rows", "h", "height"),
+    ("x", "lon", "longitude", "column", "columns", "w", "width"),
+)
+"""Words of the axes of a weather grid or an image, in the order in which tensors hold them."""
+
+
+def _rank(name: str) -> int | None:
+    """Which axis a shift is named for: by a word, or by the index of an item; None where its name says nothing."""
+    item = re.search(r"\[(\d+)\]$", name)
+    if item is not None:
+        return int(item[1])
+    words = re.split(r"[._]", name.lower())
+    return next((rank for rank, group in enumerate(_ORDER) if any(word in group for word in words)), None)

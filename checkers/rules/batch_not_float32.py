@@ -17,6 +17,7 @@ from ..project.scopes import Scope
 from ..project.training import Training, TrainingScript
 from ..rule import Rule, Symptom
 from ..tpstate.events import Site
+from ..tpstate.fixes import replace, unsafe
 from ..tpstate.verdicts import at, place_of
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ class BatchNotFloat32(Rule):
 
     code, symbol = "W7508", "batch-not-float32"
     message = "`%(value)s` comes from `%(read)s` and reaches %(target)s without a conversion to float32"
-    advice = "Write `.cuda().float()` where it is taken from the batch."
+    advice = "Write `%(typed)s`."
     why = "NumPy and HDF5 give float64 as a matter of course; the weights are float32, or half under mixed precision."
     symptom = Symptom.CRASH
     runtime = "RuntimeError: Input type (double) and bias type (c10::Half) should be the same"
@@ -40,6 +41,7 @@ class BatchNotFloat32(Rule):
         "convert, after any function that is not known, and for token ids, masks and graphs."
     )
     guide = "3.2 forward_step_func"
+    fix_kind = "unsafe"
 
     bad = """
     from functools import partial
@@ -106,15 +108,26 @@ class BatchNotFloat32(Rule):
                         converts, is_seen = _datasets(script)
                         if converts:
                             break
+                        typed = _as_float32(value)
                         yield self.finding(
                             place_of(step.module, value),
+                            fix=unsafe(replace(step.module, value, typed)),
                             object=step.function.name if step.function is not None else "",
                             evidence=(at(Site(step.module, reads[0]), "the batch is read here"),),
                             decided=is_seen or script.drives_stages,
                             value=ast.unparse(value),
                             read=ast.unparse(reads[0]),
                             target=target,
+                            typed=typed,
                         )
+
+
+def _as_float32(value: ast.expr) -> str:
+    """The value on the device and as float32; what puts it on the device already is not written twice."""
+    text = ast.unparse(value)
+    if not isinstance(value, ast.Name | ast.Attribute | ast.Call | ast.Subscript):
+        text = f"({text})"
+    return f"{text}.float()" if re.search(r"\.(cuda|to)\(", text) else f"{text}.cuda().float()"
 
 
 def _model_inputs(script: TrainingScript, step: Scope) -> Iterator[tuple[ast.expr, str]]:

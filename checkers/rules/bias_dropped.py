@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..finding import Finding
+from ..finding import Finding, Fix
 from ..rule import Rule, Symptom
 from ..tpstate.events import BiasDropped as Dropped
+from ..tpstate.fixes import replace, unsafe
 from ..tpstate.layers import label
 from ..tpstate.verdicts import at, by_site, first_certain, owner_name, site_place
 
@@ -29,6 +31,7 @@ class BiasDropped(Rule):
     runtime = "output without bias; the bias has no gradient"
     limits = "Silent where `bias` or `skip_bias_add` cannot be told, or the pair is kept."
     guide = "Principle 9: return values of parallel linears"
+    fix_kind = "unsafe"
 
     bad = """
     from megatron.core.tensor_parallel import RowParallelLinear
@@ -74,8 +77,18 @@ class BiasDropped(Rule):
                     site_place(event.site),
                     object=owner_name(event),
                     evidence=(at(built, f"`{label(event.pair.layer)}` is built with skip_bias_add=True"),),
+                    fix=_add_in_the_layer(event),
                     layer=label(event.pair.layer),
                 )
+
+
+def _add_in_the_layer(event: Dropped) -> Fix | None:
+    """`skip_bias_add=False` where the layer is built, if it is written there."""
+    built = event.pair.layer.made_at
+    for keyword in built.node.keywords if isinstance(built.node, ast.Call) else ():
+        if keyword.arg == "skip_bias_add" and isinstance(keyword.value, ast.Constant):
+            return unsafe(replace(built.module, keyword.value, "False"))
+    return None
 
 
 def _is_read_elsewhere(event: Dropped) -> bool:

@@ -13,6 +13,7 @@ from ..finding import Finding
 from ..project.project import External, FunctionRef, dotted_name
 from ..project.scopes import nodes_near
 from ..rule import Rule, Symptom
+from ..tpstate.fixes import insert_before, safe
 from ..tpstate.verdicts import place_of
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ class CollectiveResultDiscarded(Rule):
         "reduce cannot be decided: Megatron's happens to add up in place where its argument is contiguous."
     )
     guide = "beyond the guide"
+    fix_kind = "safe"
 
     bad = """
     from megatron.core.tensor_parallel import gather_from_tensor_model_parallel_region
@@ -88,16 +90,19 @@ class CollectiveResultDiscarded(Rule):
                     name = dotted_name(node.value.func) or ""
                     if _is_parallel(analysis, module, name):
                         call, argument = name.rsplit(".", 1)[-1], ast.unparse(node.value.args[0])
+                        is_name = isinstance(node.value.args[0], ast.Name | ast.Attribute)
+                        target = argument if is_name else "result"
                         is_lost = "_reduce_from" not in f"_{call}" and "all_reduce" not in call
                         yield self.finding(
                             place_of(module, node.value),
                             object=call,
+                            fix=safe(insert_before(module, node, f"{target} = "))
+                            if target != "result"
+                            else None,
                             decided=is_lost,
                             call=call,
                             argument=argument,
-                            target=argument
-                            if isinstance(node.value.args[0], ast.Name | ast.Attribute)
-                            else "result",
+                            target=target,
                         )
 
 

@@ -13,6 +13,7 @@ from ..project.distributed import is_named_distributed
 from ..rule import Rule, Symptom
 from ..tpstate.config_chain import provider_of
 from ..tpstate.events import Built
+from ..tpstate.fixes import lines_before, safe
 from ..tpstate.verdicts import place_of
 
 if TYPE_CHECKING:
@@ -26,7 +27,10 @@ class ConfigNoneDereferenced(Rule):
     message = (
         "`%(name)s` of `%(cls)s` may be left out and is None then, but `%(read)s` is read without a check"
     )
-    advice = "Give `%(name)s` no default, or raise a ValueError that names it where it is None."
+    advice = (
+        "Refuse it early and clearly: `%(typed)s`, or fall back to Megatron's: "
+        "`%(name)s = %(name)s or core_transformer_config_from_args(get_args())`."
+    )
     why = (
         "A default says that the argument may be left out. Where it may not, the error should name the module and the "
         "argument, not an attribute of None."
@@ -35,6 +39,7 @@ class ConfigNoneDereferenced(Rule):
     runtime = "AttributeError: 'NoneType' object has no attribute 'init_method'"
     limits = "Silent where the constructor tests the config in any way, or gives it another value."
     guide = "2.3: the chain of config"
+    fix_kind = "safe"
 
     bad = """
     from megatron.core.tensor_parallel import ColumnParallelLinear
@@ -78,8 +83,17 @@ class ConfigNoneDereferenced(Rule):
                     yield self._finding(cls, name, read)
 
     def _finding(self, cls: ClassFacts, name: str, read: ast.Attribute) -> Finding:
+        body = cls.methods["__init__"].body
+        first = body[1] if ast.get_docstring(cls.methods["__init__"]) and len(body) > 1 else body[0]
+        test, error = f"if {name} is None:", f'raise ValueError("{cls.name} needs `{name}`")'
         return self.finding(
-            place_of(cls.module, read), object=cls.name, cls=cls.name, name=name, read=ast.unparse(read)
+            place_of(cls.module, read),
+            object=cls.name,
+            fix=safe(lines_before(cls.module, first, test, f"    {error}")),
+            cls=cls.name,
+            name=name,
+            read=ast.unparse(read),
+            typed=f"{test} {error}".replace("`", ""),
         )
 
 

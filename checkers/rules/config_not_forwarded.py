@@ -9,6 +9,7 @@ from ..finding import Finding
 from ..rule import Rule, Symptom
 from ..tpstate.callers import callee_text, inner_steps, written_in
 from ..tpstate.config_chain import dropped_configs, has_config
+from ..tpstate.fixes import safe, set_keyword
 from ..tpstate.layers import label
 from ..tpstate.verdicts import site_place
 
@@ -33,6 +34,7 @@ class ConfigNotForwarded(Rule):
     limits = "Silent where the config goes through `**kwargs` that cannot be seen, and where a default is filled in."
     guide = "2.3: the chain of config"
     maturity = "stable"
+    fix_kind = "safe"
 
     bad = """
     from megatron.core.tensor_parallel import ColumnParallelLinear
@@ -78,6 +80,7 @@ class ConfigNotForwarded(Rule):
                 site_place(site),
                 object=written_in(site),
                 evidence=inner,
+                fix=safe(set_keyword(site.module, site.node, *name.split("="))) if "…" not in name else None,
                 call=callee_text(site),
                 layer=label(event.obj),
                 name=name,

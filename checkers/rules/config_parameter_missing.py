@@ -9,6 +9,7 @@ from ..finding import Finding
 from ..rule import Rule, Symptom
 from ..tpstate.callers import callee_text, head, inner_steps, owner_of
 from ..tpstate.config_chain import dropped_configs, has_config
+from ..tpstate.fixes import add_parameter, set_keyword, unsafe
 from ..tpstate.layers import label
 from ..tpstate.verdicts import at
 
@@ -21,13 +22,16 @@ class ConfigParameterMissing(Rule):
 
     code, symbol = "E7304", "config-parameter-missing"
     message = "`%(cls)s.__init__` takes no `config`, and `%(layer)s` below it needs one"
-    advice = "Add `config` to its parameters and pass it on: `config=config` in `%(call)s` (line %(line)d)."
+    advice = (
+        "Add `%(parameter)s` to its parameters and pass it on: `config=config` in `%(call)s` (line %(line)d)."
+    )
     why = "The Megatron config must reach every parallel layer from the stage, through every module between."
     symptom = Symptom.CRASH
     runtime = "TypeError: missing keyword-only argument 'config', or AttributeError on None, when the layer is built"
     limits = "Silent where a config comes from elsewhere: from `get_args()`, an attribute, `**kwargs` or a closure."
     guide = "2.3: the chain of config"
     maturity = "stable"
+    fix_kind = "unsafe"
 
     bad = """
     from megatron.core.tensor_parallel import ColumnParallelLinear
@@ -65,6 +69,7 @@ class ConfigParameterMissing(Rule):
             if site.function is not method or method.args.kwarg is not None:
                 continue
             seen.add(id(cls))
+            parameter = "config=None" if method.args.defaults else "config"
             yield self.finding(
                 head(site, method),
                 object=cls.name,
@@ -72,7 +77,12 @@ class ConfigParameterMissing(Rule):
                     at(site, f"`{callee_text(site)}` is built here without a config"),
                     *inner_steps(event, site, f"`{label(event.obj)}` needs it here"),
                 ),
+                fix=unsafe(
+                    add_parameter(site.module, method, parameter),
+                    set_keyword(site.module, site.node, "config", "config"),
+                ),
                 cls=cls.name,
+                parameter=parameter,
                 layer=label(event.obj),
                 call=callee_text(site),
                 line=site.node.lineno,

@@ -26,7 +26,7 @@ class CyclicAxisMasked(Rule):
 
     code, symbol = "W7602", "cyclic-axis-masked"
     message = "the window mask gives regions along `%(axis)s` numbers of their own, and longitude is cyclic"
-    advice = "Loop over pressure and latitude only, and write `:` for longitude."
+    advice = "Leave the loop over `%(axis)s` out, and write `%(typed)s`: all of longitude is one region."
     why = (
         "Rolling brings the first and the last meridian together, and they are neighbours on the globe. A mask that "
         "separates them, as that of an image does, puts a wall at 0 degrees."
@@ -97,8 +97,18 @@ class CyclicAxisMasked(Rule):
                 loop = cutting.get(index.id) if isinstance(index, ast.Name) else None
                 if loop is not None and _LONGITUDE.search(ast.unparse(loop.iter)):
                     yield self.finding(
-                        place_of(module, node), object=function.name, axis=ast.unparse(loop.iter)
+                        place_of(module, node),
+                        object=function.name,
+                        axis=ast.unparse(loop.iter),
+                        typed=_whole(node, target, index),
                     )
+
+
+def _whole(node: ast.Assign, target: ast.Subscript, index: ast.expr) -> str:
+    """The assignment with the whole of one axis."""
+    indices = target.slice.elts if isinstance(target.slice, ast.Tuple) else [target.slice]
+    parts = ", ".join(":" if part is index else ast.unparse(part) for part in indices)
+    return f"{ast.unparse(target.value)}[{parts}] = {ast.unparse(node.value)}"
 
 
 def _cut_axes(function: ast.FunctionDef) -> set[str]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..finding import Finding
-from ..project.data_reads import MIDDLE, data_reads
+from ..project.data_reads import MIDDLE, DataRead, data_reads
 from ..project.scopes import Scope
 from ..project.training import Training, TrainingScript
 from ..rule import Rule, Symptom
@@ -27,7 +27,7 @@ class DataReadOnEveryStage(Rule):
     message = (
         "`%(call)s` runs on every pipeline stage; only the first needs the input and only the last the labels"
     )
-    advice = "Read under `if mpu.is_pipeline_first_stage() or mpu.is_pipeline_last_stage():`."
+    advice = "%(hint)s"
     why = (
         "What a middle stage is given as its iterator depends on the framework: one of its own, whose reading is "
         "wasted, or None, or one that the chunks of an interleaved schedule share and that runs dry."
@@ -75,8 +75,36 @@ class DataReadOnEveryStage(Rule):
                     if MIDDLE in read.where.stages and not read.where.is_open:
                         name = read.scope.function.name if read.scope.function is not None else ""
                         yield self.finding(
-                            place_of(read.scope.module, read.node), object=name, call=ast.unparse(read.node)
+                            place_of(read.scope.module, read.node),
+                            object=name,
+                            call=ast.unparse(read.node),
+                            hint=_guarded(read),
                         )
+
+
+def _guarded(read: DataRead) -> str:
+    """The guard, and what the stages in the middle then lack: the names that the read fills, and what uses them."""
+    test = "if mpu.is_pipeline_first_stage() or mpu.is_pipeline_last_stage():"
+    names = [
+        node.id
+        for statement in read.scope.nodes
+        if isinstance(statement, ast.Assign) and statement.value is read.node
+        for target in statement.targets
+        for node in ast.walk(target)
+        if isinstance(node, ast.Name) and node.id != "_"
+    ]
+    if not names:
+        return f"Read under `{test}`, and let nothing behind it need the data on the other stages."
+    used = [
+        f"`{ast.unparse(node.value)}.{node.attr}` (line {node.lineno})"
+        for node in read.scope.nodes
+        if isinstance(node, ast.Attribute | ast.Subscript)
+        and isinstance(node, ast.Attribute)
+        and isinstance(node.value, ast.Name)
+        and node.value.id in names
+    ]
+    moved = f", and move {', '.join(used[:3])} under it too" if used else ""
+    return f"Write `{' = '.join(names)} = None`, and read under `{test}`{moved}: the stages in the middle have no data."
 
 
 def _has_middle_stage(script: TrainingScript, step: Scope) -> bool:

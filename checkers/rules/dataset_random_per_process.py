@@ -33,7 +33,7 @@ class DatasetRandomPerProcess(Rule):
     message = (
         "`%(call)s` draws in `%(where)s`: the first and the last stage get different samples for one index"
     )
-    advice = "Draw from a generator made of the index: `rng = random.Random(seed + index)`."
+    advice = "Draw from a generator that is made of the index, such as `random.Random(index)`."
     why = (
         "Each stage is a process with a generator of its own. The input that the first one reads and the label that "
         "the last one reads come from different draws, and the model trains on pairs that do not belong together."

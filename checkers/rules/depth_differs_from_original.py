@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..finding import Finding
+from ..finding import Finding, Fix
 from ..project.originals import Originals
 from ..project.stages import Family, Stages
 from ..rule import Rule, Symptom
-from ..tpstate.stage_models import Stack, stacks
+from ..tpstate.fixes import replace, unsafe
+from ..tpstate.stage_models import BLOCK_COUNTS, HEAD_COUNTS, Stack, stacks
 from ..tpstate.verdicts import at, place_of, site_place
 
 if TYPE_CHECKING:
@@ -21,7 +23,7 @@ class DepthDiffersFromOriginal(Rule):
 
     code, symbol = "W7229", "depth-differs-from-original"
     message = "%(problem)s"
-    advice = "Give the stages the values of the original model, or change both."
+    advice = "%(hint)s"
     why = (
         "The stages take the original's weights, and its results to compare with. Another depth, head count "
         "or window size has no place for them."
@@ -33,6 +35,7 @@ class DepthDiffersFromOriginal(Rule):
         "or a value is not known."
     )
     guide = "1.4: weights of the original model can be loaded"
+    fix_kind = "unsafe"
 
     bad = """
     from torch import nn
@@ -146,7 +149,9 @@ class DepthDiffersFromOriginal(Rule):
             parts = [stack for stack in mine if stack.attr == wanted.attr]
             if not parts and wanted.attr:
                 text = f"no stage builds `{wanted.attr}` ({wanted.style}) of the original model"
-                yield self._finding(family, None, wanted, text)
+                line = wanted.site.node.lineno
+                hint = f"Build `{wanted.attr}` on one of the stages, as line {line} of the original does."
+                yield self._finding(family, None, wanted, text, hint)
             elif parts:
                 yield from self._layer(family, parts, wanted)
 
@@ -159,7 +164,9 @@ class DepthDiffersFromOriginal(Rule):
         for what, mine, theirs in rows:
             if mine is not None and theirs is not None and mine != theirs:
                 text = f"`{wanted.attr}` has {mine} {what} on the stages"
-                yield self._finding(family, parts[0], wanted, f"{text}, {theirs} in the original model")
+                problem = f"{text}, {theirs} in the original model"
+                hint, fix = _typed(parts, what, theirs, wanted.attr)
+                yield self._finding(family, parts[0], wanted, problem, hint, fix)
 
     def _total(self, family: Family, mine: list[Stack], theirs: list[Stack]) -> Iterator[Finding]:
         if any(stack.depth is None for stack in (*mine, *theirs)):
@@ -167,13 +174,47 @@ class DepthDiffersFromOriginal(Rule):
         here, there = (sum(stack.depth or 0 for stack in found) for found in (mine, theirs))
         if here != there:
             text = f"the stages build {here} blocks together, the original model {there}"
-            yield self._finding(family, mine[0], theirs[0], text)
+            hint = f"Give the stages depths that add up to {there}: they are {_depths(mine)} now."
+            yield self._finding(family, mine[0], theirs[0], text, hint)
 
-    def _finding(self, family: Family, stack: Stack | None, wanted: Stack, problem: str) -> Finding:
+    def _finding(
+        self,
+        family: Family,
+        stack: Stack | None,
+        wanted: Stack,
+        problem: str,
+        hint: str,
+        fix: Fix | None = None,
+    ) -> Finding:
         last = family.stages[-1].cls
         return self.finding(
             site_place(stack.site) if stack is not None else place_of(last.module, last.node),
             object=family.name,
             evidence=(at(wanted.site, f"`{wanted.attr}` of the original model"),),
+            fix=fix,
             problem=problem,
+            hint=hint,
         )
+
+
+_KEYWORDS = {"blocks": BLOCK_COUNTS, "heads": HEAD_COUNTS, "window": ("window_size", "window")}
+
+
+def _typed(parts: list[Stack], what: str, theirs: object, attr: str) -> tuple[str, Fix | None]:
+    """What to type, in words and, where the value stands in one call, as an edit."""
+    if len(parts) > 1 and what == "blocks":
+        return (
+            f"Give the parts of `{attr}` depths that add up to {theirs}: they are {_depths(parts)} now.",
+            None,
+        )
+    site = parts[0].site
+    keywords = site.node.keywords if isinstance(site.node, ast.Call) else []
+    written = next((keyword for keyword in keywords if keyword.arg in _KEYWORDS[what]), None)
+    if written is None:
+        return f"Give `{attr}` {theirs} {what}, or change the original model too.", None
+    hint = f"Write `{written.arg}={theirs}` for `{attr}`, or change the original model too."
+    return hint, unsafe(replace(site.module, written.value, str(theirs)))
+
+
+def _depths(parts: list[Stack]) -> str:
+    return " + ".join(str(part.depth) for part in parts)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..facts.module import ClassFacts
 from ..finding import Evidence, Finding
 from ..project.counterparts import missing_counterparts
+from ..project.distributed import distributed_name
 from ..rule import Rule, Scope, Symptom
 from ..tpstate.verdicts import place_of
 
@@ -118,12 +117,6 @@ class DistributedCounterpartMissing(Rule):
                 cls=cls.name,
                 layer=text,
                 variant=found.variant,
-                wanted=_wanted(cls),
+                wanted=distributed_name(cls),
                 path=cls.module.display,
             )
-
-
-def _wanted(cls: ClassFacts) -> str:
-    """`PanguDownSample` → `PanguDistributedDownSample`: the last two words of a name are not told apart for sure."""
-    parts = re.findall(r"[A-Z][a-z0-9]*|[A-Z]+(?![a-z])", cls.name)
-    return f"{parts[0]}Distributed{''.join(parts[1:])}" if len(parts) > 1 else f"{cls.name}Distributed"

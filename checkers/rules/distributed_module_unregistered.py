@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ..facts.module import ClassFacts
 from ..finding import Evidence, Finding
 from ..project.distributed import distributed_classes
 from ..project.registries import Registry, registries
@@ -22,7 +24,7 @@ class DistributedModuleUnregistered(Rule):
 
     code, symbol = "E7403", "distributed-module-unregistered"
     message = "`%(cls)s` is not in `%(registry)s`, so no style can name it"
-    advice = 'Add `"%(cls)s": …` to `%(registry)s` in %(path)s.'
+    advice = "Add `%(entry)s` to `%(registry)s` in %(path)s."
     why = "Stages build their modules by style. What is not registered cannot be built, or is built past the wrapper."
     symptom = Symptom.CRASH
     runtime = "NotImplementedError: Unknown fuser style"
@@ -88,7 +90,15 @@ class DistributedModuleUnregistered(Rule):
                 cls=cls.name,
                 registry=registry.name,
                 path=registry.module.display,
+                entry=_entry(registry, cls),
             )
+
+
+def _entry(registry: Registry, cls: ClassFacts) -> str:
+    """The line of the registry, in the form of its other entries: a class, or the pair of a module and a name."""
+    is_lazy = re.search(r": \(['\"]", ast.unparse(registry.node)) is not None
+    value = f'("{cls.module.name}", "{cls.name}")' if is_lazy else cls.name
+    return f'"{cls.name}": {value}'
 
 
 def _is_named_in(text: str, name: str, own: bool) -> bool:

@@ -77,7 +77,7 @@ class DistributedNaming(Rule):
             yield self._finding(
                 cls,
                 f"`{cls.name}` is not named as {{Style}}Distributed{{Type}}",
-                f"Split `{style}` into style and type, with `Distributed` between them.",
+                _renamed(cls.name, style),
             )
         module = classes[0].module
         stems = {module.path.stem.lower().replace("_", "")}
@@ -95,3 +95,12 @@ class DistributedNaming(Rule):
         return self.finding(
             head(Site(cls.module, cls.node), cls.node), object=cls.name, problem=problem, hint=hint
         )
+
+
+def _renamed(name: str, style: str) -> str:
+    """The name with `Distributed` in front of its last word, the type."""
+    words = re.findall(r"[A-Z]+(?![a-z])|[A-Z][a-z0-9]*", style)
+    if len(words) < 2 or "".join(words) != style:
+        return f"Name it for its style and its type, with `Distributed` between them, not `{name}`."
+    wanted = f"{''.join(words[:-1])}Distributed{words[-1]}"
+    return f"Rename `{name}` to `{wanted}`, in its registry entry and where it is imported too."

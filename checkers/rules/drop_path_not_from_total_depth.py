@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,8 @@ from ..project.originals import Originals
 from ..project.ramps import local_ramps
 from ..project.stages import Family, Stages
 from ..rule import Rule, Symptom
-from ..tpstate.stage_models import Stack, stacks
+from ..tpstate.fixes import replace, unsafe
+from ..tpstate.stage_models import RATES, Stack, stacks
 from ..tpstate.verdicts import at, place_of, site_place
 
 if TYPE_CHECKING:
@@ -22,10 +24,7 @@ class DropPathNotFromTotalDepth(Rule):
 
     code, symbol = "E7216", "drop-path-not-from-total-depth"
     message = "%(problem)s"
-    advice = (
-        "Compute one ramp over all blocks of the model and give each stage its slice: `rates[start:start + "
-        "depth]`."
-    )
+    advice = "%(hint)s"
     why = (
         "Stochastic depth grows over the whole network. A ramp that starts again on every stage, or another "
         "slice than the original model gives the layer, trains another model than the one that is copied."
@@ -40,6 +39,7 @@ class DropPathNotFromTotalDepth(Rule):
         "original model has the same rates, tiled or not."
     )
     guide = "1.4: drop_path from the total depth"
+    fix_kind = "unsafe"
 
     bad = """
     import numpy as np
@@ -129,6 +129,8 @@ class DropPathNotFromTotalDepth(Rule):
                 place_of(ramp.module, ramp.node),
                 object=ramp.module.name,
                 problem=f"the drop-path rates run over `{ramp.depth}`, the blocks of one stage, instead of all blocks",
+                hint=f"Make the ramp for all blocks of the model, not for `{ramp.depth}`, and take this stage's slice: "
+                "`rates[start : start + depth]`, with `start` the number of blocks on the stages in front.",
             )
 
     def _family(self, analysis: Analysis, family: Family) -> Iterator[Finding]:
@@ -158,10 +160,12 @@ class DropPathNotFromTotalDepth(Rule):
                 start += len(rates)
                 if not right:
                     text = f"`{attr}` gets the drop-path rates {_text(rates)}"
+                    theirs_text = _written(wanted)
                     yield self.finding(
                         site_place(stack.site),
                         object=family.name,
                         evidence=(at(wanted.site, f"`{attr}` of the original model"),),
+                        hint=f"Give `{attr}` what the original gives it: `{theirs_text}`, of the whole ramp.",
                         problem=f"{text}, the original model gives it {_text(expected)}",
                     )
 
@@ -176,12 +180,30 @@ class DropPathNotFromTotalDepth(Rule):
             wanted = [top * index / (count - 1) for index in range(done, done + len(slice_))]
             if not _same(slice_, wanted):
                 text = f"`{stack.attr}` gets the drop-path rates {_text(slice_)}, its slice of one ramp over all "
+                typed = f"linspace(0, {top:g}, {count})[{done}:{done + len(slice_)}].tolist()"
+                library = "np" if "np" in stack.site.module.bindings else "torch"
+                typed, keyword = f"{library}.{typed}", _keyword(stack)
                 yield self.finding(
                     site_place(stack.site),
                     object=stack.attr,
+                    fix=unsafe(replace(stack.site.module, keyword.value, typed))
+                    if keyword is not None
+                    else None,
+                    hint=f"Give `{stack.attr}` its slice of one ramp over all {count} blocks: `{typed}`.",
                     problem=f"{text}{count} blocks is {_text(wanted)}",
                 )
             done += len(slice_)
+
+
+def _keyword(stack: Stack) -> ast.keyword | None:
+    """The keyword that gives a stack its rates."""
+    keywords = stack.site.node.keywords if isinstance(stack.site.node, ast.Call) else []
+    return next((keyword for keyword in keywords if keyword.arg in RATES), None)
+
+
+def _written(stack: Stack) -> str:
+    keyword = _keyword(stack)
+    return "its slice" if keyword is None else f"{keyword.arg}={ast.unparse(keyword.value)}"
 
 
 def _is_full(stack: Stack) -> bool:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..finding import Finding
+from ..finding import Edit, Finding, Fix, Place
 from ..project.training import Training, TrainingScript
 from ..rule import Rule, Scope, Symptom
 from ..tpstate.events import Site
@@ -23,7 +23,7 @@ class ForeignTrainingImport(Rule):
 
     code, symbol = "E7514", "foreign-training-import"
     message = "`%(name)s` is imported from `%(source)s`, %(contradiction)s"
-    advice = "Import it from `%(framework)s`."
+    advice = "Import it from the framework that is used here: `from %(right)s import %(name)s`."
     why = (
         "Each copy of the framework has arguments and process groups of its own. Only the copy whose `pretrain` runs "
         "sets them up; the other one stays empty."
@@ -33,6 +33,7 @@ class ForeignTrainingImport(Rule):
     limits = "Only for scripts that train stages. The setting `framework` names the places that are right."
     guide = "3 imports of the training interface"
     scope = Scope.GUIDE
+    fix_kind = "unsafe"
 
     bad = """
     from onescience.distributed.megatron.training import get_args, pretrain
@@ -87,11 +88,12 @@ class ForeignTrainingImport(Rule):
             yield self.finding(
                 place_of(script.module, node),
                 object=name,
+                fix=_move(script, node, source, home, right),
                 evidence=steps,
                 name=name,
                 source=source,
                 contradiction=contradiction,
-                framework=right,
+                right=_moved(source, home, right, name),
             )
 
 
@@ -105,6 +107,26 @@ def _training_imports(script: TrainingScript) -> Iterator[tuple[str, str, str, a
             )
             if name in _NAMES and isinstance(edge.node, ast.ImportFrom) and is_training:
                 yield name, source, _home(script, source), edge.node
+
+
+_HOMES = {"pretrain": "training", "get_args": "training", "mpu": "core", "parallel_state": "core"}
+
+
+def _moved(source: str, home: str, right: str, name: str) -> str:
+    """The module of the right framework: the same part of it, or where the name lives there."""
+    return f"{right}{source[len(home) :]}" if home else f"{right}.{_HOMES.get(name, 'training.arguments')}"
+
+
+def _move(script: TrainingScript, node: ast.ImportFrom, source: str, home: str, right: str) -> Fix | None:
+    """Another module in the import; None for a relative one, and where it brings names of another kind along."""
+    places = {_moved(source, home, right, alias.name) for alias in node.names}
+    line = script.module.lines[node.lineno - 1].encode()[node.col_offset :].decode()
+    if len(places) > 1 or node.level or not line.startswith(f"from {source} import"):
+        return None
+    whole = place_of(script.module, node)
+    start = whole.column + len("from ")
+    at_name = Place(whole.path, whole.line, start, whole.line, start + len(source))
+    return Fix("unsafe", (Edit(at_name, places.pop()),))
 
 
 def _home(script: TrainingScript, source: str) -> str:

@@ -23,7 +23,9 @@ class FullHeadsOnShardedValue(Rule):
 
     code, symbol = "E7105", "full-heads-on-sharded-value"
     message = "a projection split across the TP ranks is reshaped with all `%(heads)s` heads"
-    advice = "Use the heads of one rank: `self.num_heads_per_rank = num_heads // tp_size`."
+    advice = (
+        "Use the heads of one rank: `self.%(name)s_per_rank = %(name)s // config.tensor_model_parallel_size`."
+    )
     why = "Each TP rank holds num_heads // tp heads; sizes that multiply to the whole width do not fit its share."
     symptom = Symptom.CRASH
     runtime = "shape '[...]' is invalid for input of size ..., at tp >= 2 only"
@@ -84,6 +86,7 @@ class FullHeadsOnShardedValue(Rule):
                 object=owner_name(event),
                 evidence=evidence(why(event.tensor)),
                 heads=ast.unparse(event.nodes[heads]),
+                name=ast.unparse(event.nodes[heads]).rsplit(".", 1)[-1],
             )
 
 

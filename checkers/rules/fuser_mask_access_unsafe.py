@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..finding import Finding
-from ..project.dict_interface import dict_forwards, objects_with_mask, unsafe_mask_reads
+from ..facts.nodes import children
+from ..finding import Finding, Fix
+from ..project.dict_interface import DictForward, dict_forwards, objects_with_mask, unsafe_mask_reads
 from ..rule import Rule, Scope, Symptom
+from ..tpstate.fixes import lines_after, replace, safe, statement_of
 from ..tpstate.verdicts import place_of
 
 if TYPE_CHECKING:
@@ -19,7 +22,7 @@ class FuserMaskAccessUnsafe(Rule):
 
     code, symbol = "E7301", "fuser-mask-access-unsafe"
     message = "`%(read)s` in `%(cls)s.forward` fails where no mask is given"
-    advice = "Write `%(safe)s`."
+    advice = "%(hint)s"
     why = "Models without a land-sea mask call the same modules and leave the mask out: it has to default to None."
     symptom = Symptom.CRASH
     runtime = "KeyError: 'mask', or AttributeError: no attribute 'mask'"
@@ -29,6 +32,7 @@ class FuserMaskAccessUnsafe(Rule):
     )
     guide = "Principle 12: one forward interface for fusers"
     scope = Scope.GUIDE
+    fix_kind = "safe"
 
     bad = """
     from types import SimpleNamespace
@@ -75,11 +79,41 @@ class FuserMaskAccessUnsafe(Rule):
                 if not by_key and objects is True:
                     continue
                 name = forward.name
+                safe_read = f'{name}.get("mask")' if by_key else f'getattr({name}, "mask", None)'
+                hint, fix = _repair(forward, node, safe_read)
                 yield self.finding(
                     place_of(forward.cls.module, node),
                     object=forward.cls.name,
+                    fix=fix,
+                    hint=hint,
                     decided=by_key or objects is False,
                     read=f'{name}["mask"]' if by_key else f"{name}.mask",
                     cls=forward.cls.name,
-                    safe=f'{name}.get("mask")' if by_key else f'getattr({name}, "mask", None)',
                 )
+
+
+def _repair(forward: DictForward, node: ast.expr, safe_read: str) -> tuple[str, Fix | None]:
+    """What to type, in words and as edits: where something is done with the mask at once, under a test for None."""
+    module = forward.cls.module
+    parents = {id(child): part for part in forward.nodes for child in children(part)}
+    whole: ast.AST = node
+    while isinstance(parents.get(id(whole)), ast.Attribute | ast.Call | ast.Subscript):
+        around = parents[id(whole)]
+        if getattr(around, "func", getattr(around, "value", None)) is not whole:
+            break
+        whole = around
+    if whole is node and not isinstance(parents.get(id(node)), ast.BinOp | ast.UnaryOp):
+        return f"Write `{safe_read}`.", safe(replace(module, node, safe_read))
+    statement = statement_of(module, node)
+    target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+    done = ast.unparse(whole) if whole is not node else ""
+    if isinstance(target, ast.Name) and isinstance(statement, ast.Assign) and statement.value is whole:
+        then = f"{target.id} = {target.id}{done.removeprefix(ast.unparse(node))}"
+        edits = (
+            replace(module, whole, safe_read),
+            lines_after(module, statement, f"if {target.id} is not None:", f"    {then}"),
+        )
+        return f"Write `{target.id} = {safe_read}`, and then `if {target.id} is not None: {then}`.", safe(
+            *edits
+        )
+    return f"Write `mask = {safe_read}` first, and use it only under `if mask is not None:`.", None

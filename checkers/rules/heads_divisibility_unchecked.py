@@ -13,6 +13,7 @@ from ..facts.nodes import walk
 from ..finding import Finding
 from ..rule import Rule, Symptom
 from ..tpstate.events import Built, Divided
+from ..tpstate.fixes import lines_before, safe
 from ..tpstate.values import HEADS, Sym
 from ..tpstate.verdicts import by_site, owner_name, site_place
 
@@ -25,7 +26,7 @@ class HeadsDivisibilityUnchecked(Rule):
 
     code, symbol = "W7116", "heads-divisibility-unchecked"
     message = "`%(name)s` is divided by the TP size with no check that it divides"
-    advice = "Write before it: `assert %(name)s %% tp_size == 0`, or use `divide(%(name)s, tp_size)`."
+    advice = "Write before it: `%(typed)s`."
     why = (
         "25 heads on 2 ranks silently become 12 on each: one head is lost, or a reshape fails far from here."
     )
@@ -38,6 +39,7 @@ class HeadsDivisibilityUnchecked(Rule):
         "and SGLang, which check when they start."
     )
     guide = "Principle 8: num_heads must be divisible by tp_size"
+    fix_kind = "safe"
 
     bad = """
     from megatron.core.tensor_parallel import ColumnParallelLinear
@@ -91,7 +93,29 @@ class HeadsDivisibilityUnchecked(Rule):
             holders += _given(analysis, event.owner, event.name)
             own = _key_value(event.name)
             if not any(_tests_remainder(holder, own) for holder in holders):
-                yield self.finding(site_place(event.site), object=owner_name(event), name=event.name)
+                typed = f"assert {_left(event)} % {_right(event)} == 0"
+                yield self.finding(
+                    site_place(event.site),
+                    object=owner_name(event),
+                    fix=safe(lines_before(event.site.module, event.site.node, typed)),
+                    name=event.name,
+                    typed=typed,
+                )
+
+
+def _left(event: Divided) -> str:
+    """What is divided, as it is written."""
+    node = event.site.node
+    left = node.left if isinstance(node, ast.BinOp) else getattr(node, "target", None)
+    return ast.unparse(left) if left is not None else event.name
+
+
+def _right(event: Divided) -> str:
+    """What it is divided by, in brackets where it has an operator."""
+    node = event.site.node
+    right = node.right if isinstance(node, ast.BinOp) else getattr(node, "value", None)
+    text = ast.unparse(right) if right is not None else "tp_size"
+    return text if isinstance(right, ast.Name | ast.Attribute | ast.Call | ast.Constant) else f"({text})"
 
 
 def _given(analysis: Analysis, owner: ClassFacts, name: str) -> list[ClassFacts]:

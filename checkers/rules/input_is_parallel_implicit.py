@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 
 from ..finding import Finding
 from ..rule import Rule, Scope, Symptom
-from ..tpstate.events import Built
+from ..tpstate.events import Built, ParallelCall
+from ..tpstate.fixes import set_keyword, unsafe
 from ..tpstate.layers import label
 from ..tpstate.provider_table import COLUMN, ROW, Provider
-from ..tpstate.values import Const
+from ..tpstate.states import State
+from ..tpstate.values import Const, Tensor
 from ..tpstate.verdicts import by_site, owner_name, site_place
 
 if TYPE_CHECKING:
@@ -23,7 +25,7 @@ class InputIsParallelImplicit(Rule):
 
     code, symbol = "W7103", "input-is-parallel-implicit"
     message = "`%(layer)s` does not say `%(flag)s`; %(provider)s takes %(default)s"
-    advice = "Write `%(flag)s=True` or `%(flag)s=False`."
+    advice = "Write `%(flag)s=%(wanted)s`%(reason)s."
     why = (
         "The default differs between providers (Megatron-LM 2 gathers, Megatron-Core does not), so the same line means "
         "something else after an upgrade or a copy."
@@ -71,6 +73,7 @@ class InputIsParallelImplicit(Rule):
         built = [events[0] for events in by_site(analysis.log.events, Built) if _row(events[0]) is not None]
         for event in built:
             layers_of[event.owner].add(event.site.key)
+        calls = [event for event in analysis.log.events if type(event) is ParallelCall]
         for event in built:
             row = _row(event)
             assert row is not None
@@ -80,14 +83,33 @@ class InputIsParallelImplicit(Rule):
             alone = row.kind == ROW or (row.kind == COLUMN and len(layers_of[event.owner]) == 1)
             if not alone or not row.takes(flag) or flag in event.obj.args or flag in row.required:
                 continue
+            default = row.parallel if row.kind == ROW else row.gather
+            wanted, reason = _wanted(event, calls) if row.kind == ROW else (None, "")
+            wanted = default if wanted is None else wanted
+            if wanted is None:
+                wanted = True
             yield self.finding(
                 site_place(event.site),
                 object=owner_name(event),
+                fix=unsafe(set_keyword(event.site.module, event.site.node, flag, str(wanted))),
+                wanted=wanted,
+                reason=reason or ", which is what it does today",
                 layer=label(event.obj),
                 flag=flag,
                 provider=row.name,
-                default=row.parallel if row.kind == ROW else row.gather,
+                default=default,
             )
+
+
+def _wanted(event: Built, calls: list[ParallelCall]) -> tuple[bool | None, str]:
+    """What the input of a row-parallel layer asks for, where all calls that are seen agree."""
+    given = [call.given for call in calls if call.layer.made_at.key == event.site.key]
+    states = {value.state for value in given if isinstance(value, Tensor)}
+    if len(given) and states == {State.SHARDED}:
+        return True, ", because its input is split"
+    if len(given) and states == {State.FULL}:
+        return False, ", because its input is full"
+    return None, ""
 
 
 def _row(event: Built) -> Provider | None:

@@ -6,13 +6,15 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..finding import Edit, Finding, Fix
+from ..finding import Finding, Fix
 from ..rule import Rule, Symptom
 from ..tpstate.events import ParallelCall
-from ..tpstate.inputs import Verdict, believes_split, judge
+from ..tpstate.fixes import replace, safe
+from ..tpstate.inputs import Verdict, believes_split, judge, size
 from ..tpstate.layers import label
-from ..tpstate.provider_table import ROW
-from ..tpstate.verdicts import at, by_site, evidence, first_certain, owner_name, place_of, site_place, why
+from ..tpstate.provider_table import COLUMN, ROW
+from ..tpstate.symbols import Poly
+from ..tpstate.verdicts import at, by_site, evidence, first_certain, owner_name, site_place, why
 
 if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
@@ -90,13 +92,15 @@ class InputIsParallelMismatch(Rule):
             wrong = [event for event in rows if judge(event) is Verdict.WRONG]
             if wrong:
                 event = first_certain(wrong)
-                yield self._finding(event or wrong[0], decided=event is not None)
+                yield self._finding(analysis, event or wrong[0], decided=event is not None)
             elif rows and all(judge(event) is Verdict.UNKNOWN for event in rows):
                 yield self._undecided(rows[0])
 
-    def _finding(self, event: ParallelCall, decided: bool) -> Finding:
+    def _finding(self, analysis: Analysis, event: ParallelCall, decided: bool) -> Finding:
         told = believes_split(event)
         built = event.layer.made_at
+        calls = [other for other in analysis.log.events if type(other) is ParallelCall]
+        swap = _swapped(event, [other for other in calls if other.stack == event.stack]) if told else None
         return self.finding(
             site_place(event.site),
             object=owner_name(event),
@@ -104,8 +108,9 @@ class InputIsParallelMismatch(Rule):
                 *evidence(why(event.given)),
                 at(built, f"`{label(event.layer)}` is built with input_is_parallel={told}"),
             ),
-            fix=_flip(event, told),
+            fix=_flip(event, told, calls) if swap is None else None,
             decided=decided,
+            advice=swap,
             layer=label(event.layer),
             told=told,
             state="full: every rank holds the whole last dimension"
@@ -127,12 +132,48 @@ class InputIsParallelMismatch(Rule):
         )
 
 
-def _flip(event: ParallelCall, told: bool | None) -> Fix | None:
-    """Change the constant at the place that builds the layer; None where the flag is not written there."""
+def _flip(event: ParallelCall, told: bool | None, calls: list[ParallelCall]) -> Fix | None:
+    """Change the constant at the place that builds the layer.
+
+    None where the flag is not written there, or where the same place builds layers that need it as it is.
+    """
     built = event.layer.made_at
     if not isinstance(built.node, ast.Call):
         return None
+    alike = [other for other in calls if other.layer.made_at.key == built.key]
+    if any(judge(other) is Verdict.RIGHT or believes_split(other) != told for other in alike):
+        return None
     for keyword in built.node.keywords:
         if keyword.arg == "input_is_parallel" and isinstance(keyword.value, ast.Constant):
-            return Fix("safe", (Edit(place_of(built.module, keyword.value), str(not told)),))
+            return safe(replace(built.module, keyword.value, str(not told)))
     return None
+
+
+def _swapped(event: ParallelCall, calls: list[ParallelCall]) -> str | None:
+    """What to type where two layers of a gated MLP have each other's place; None where that is not shown.
+
+    Two layers take the input and one takes their product. Shown by the sizes: the row layer is as wide as the first
+    one and a column layer leads back, or the row layer leads back and is called before a column layer like the first.
+    """
+    row, columns = _sizes(event), {call.layer.made_at.key: call for call in calls if call.row.kind == COLUMN}
+    if row is None or row[0] == row[1] or len(columns) != 2:
+        return None
+    first, other = sorted(columns.values(), key=lambda call: call.site.key)
+    name, partner = label(event.layer), label(other.layer)
+    if _sizes(first) == row and _sizes(other) == row[::-1]:
+        return (
+            f"`{name}` and `{partner}` have each other's roles: build `{name}` as "
+            f"`ColumnParallelLinear(…, gather_output=False)` and `{partner}` as "
+            "`RowParallelLinear(…, input_is_parallel=True)`."
+        )
+    if _sizes(first) == _sizes(other) == row[::-1] and event.site.key < other.site.key:
+        return (
+            f"`{name}` and `{partner}` are called in each other's place: call `{partner}` on the input, and "
+            f"`{name}` on the product."
+        )
+    return None
+
+
+def _sizes(call: ParallelCall) -> tuple[Poly, Poly] | None:
+    takes, gives = size(call.layer, call.row, 0), size(call.layer, call.row, 1)
+    return (takes, gives) if takes is not None and gives is not None else None

@@ -6,13 +6,14 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..finding import Finding
+from ..finding import Edit, Finding
 from ..project.data_reads import FIRST, DataRead, data_reads
 from ..project.loss_binding import LossBinding, loss_bindings
 from ..project.scopes import Scope, own_nodes
 from ..project.training import Training, TrainingScript
 from ..rule import Rule, Symptom
 from ..tpstate.events import Site
+from ..tpstate.fixes import insert_after, unsafe
 from ..tpstate.verdicts import at, place_of
 
 if TYPE_CHECKING:
@@ -24,12 +25,13 @@ class LabelMissingOnLastStage(Rule):
 
     code, symbol = "E7510", "label-missing-on-last-stage"
     message = "`%(label)s` is read on the first pipeline stage only, and the loss on the last one uses it"
-    advice = "Read under `if mpu.is_pipeline_first_stage() or mpu.is_pipeline_last_stage():`."
+    advice = "Read under `if %(test)s:`."
     why = "Every stage is a process of its own; the schedule calls the loss function on the last stage alone."
     symptom = Symptom.CRASH
     runtime = "TypeError: unsupported operand type(s) for -: 'Tensor' and 'NoneType', or UnboundLocalError"
     limits = "Silent behind tests that are about something else, and where the labels get a value in another place too."
     guide = "Principle 11, trap 5: only the first stage reads data"
+    fix_kind = "unsafe"
 
     bad = """
     from functools import partial
@@ -73,10 +75,31 @@ class LabelMissingOnLastStage(Rule):
             sources = step.bound.get(name, [])
             if name in batch and all(_is_none(value) or _comes_from(value, batch, read) for value in sources):
                 evidence = (at(Site(step.module, node), f"the loss takes `{name}` here"),)
+                edit = _also_last(step, read)
+                asked = edit.text.removeprefix(" or ") if edit is not None else "mpu.is_pipeline_last_stage()"
+                first = asked.replace("last", "first")
                 yield self.finding(
-                    place_of(step.module, read.node), object=script_name(step), evidence=evidence, label=name
+                    place_of(step.module, read.node),
+                    object=script_name(step),
+                    evidence=evidence,
+                    fix=unsafe(edit),
+                    label=name,
+                    test=f"{first} or {asked}",
                 )
                 return
+
+
+def _also_last(step: Scope, read: DataRead) -> Edit | None:
+    """`or …is_pipeline_last_stage()` behind the test for the first stage that the read stands under."""
+    for node in step.nodes:
+        if isinstance(node, ast.If) and node.lineno < read.node.lineno <= (node.end_lineno or 0):
+            test = node.test
+            parts = test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.Or) else [test]
+            for part in parts:
+                name = ast.unparse(part.func) if isinstance(part, ast.Call) and not part.args else ""
+                if "." in name and name.endswith("is_pipeline_first_stage"):
+                    return insert_after(step.module, part, f" or {name.replace('first', 'last')}()")
+    return None
 
 
 def script_name(step: Scope) -> str:

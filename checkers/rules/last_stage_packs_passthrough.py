@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..finding import Finding
-from ..project.boundary import Boundaries
+from ..project.boundary import Boundaries, Sent
 from ..rule import Rule, Symptom
+from ..tpstate.fixes import replace, unsafe
 from ..tpstate.verdicts import place_of
 
 if TYPE_CHECKING:
@@ -19,12 +21,13 @@ class LastStagePacksPassthrough(Rule):
 
     code, symbol = "E7210", "last-stage-packs-passthrough"
     message = "the last stage `%(cls)s` returns `%(name)s` along with its result"
-    advice = "Return the result alone."
+    advice = "Return the result alone: `%(typed)s`."
     why = "Nothing runs behind the last stage but the loss function, which takes the result for a tensor."
     symptom = Symptom.CRASH
     runtime = "TypeError in the loss: expected Tensor, got tuple"
     limits = "A received tensor that is returned as it came. Several results of the stage's own are right."
     guide = "1.3: the last stage returns the final result, no tuple"
+    fix_kind = "unsafe"
 
     bad = """
     import torch
@@ -93,10 +96,27 @@ class LastStagePacksPassthrough(Rule):
                 continue
             for sent in flow.sent():
                 if sent.count > 1 and sent.origin.passes is not None:
+                    typed = _result_alone(sent)
                     yield self.finding(
                         place_of(sent.seen.module, sent.seen.node),
                         object=flow.stage.cls.name,
+                        fix=unsafe(replace(sent.seen.module, sent.seen.node, typed)) if typed else None,
+                        typed=typed or "return x",
                         cls=flow.stage.cls.name,
                         name=sent.name or f"element {sent.index}",
                     )
                     break
+
+
+def _result_alone(sent: Sent) -> str:
+    """The return without what was only passed through; nothing where it is not written out."""
+    node = sent.seen.node
+    items = sent.seen.origin.items or ()
+    if not isinstance(node, ast.Return) or not isinstance(node.value, ast.Tuple):
+        return ""
+    if len(node.value.elts) != len(items):
+        return ""
+    kept = [
+        ast.unparse(part) for part, item in zip(node.value.elts, items, strict=True) if item.passes is None
+    ]
+    return f"return {', '.join(kept)}" if kept else ""

@@ -6,11 +6,13 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..finding import Finding
+from ..finding import Finding, Fix
 from ..project.loss_binding import LossBinding, loss_bindings
+from ..project.scopes import Scope
 from ..project.training import Training
 from ..rule import Rule, Symptom
 from ..tpstate.events import Site
+from ..tpstate.fixes import replace, unsafe
 from ..tpstate.verdicts import at, place_of
 
 if TYPE_CHECKING:
@@ -33,6 +35,7 @@ class LossLabelBinding(Rule):
     )
     limits = "Silent where the function cannot be seen, is decorated, or gets `*` or `**` arguments."
     guide = "3.2 forward_step_func"
+    fix_kind = "unsafe"
 
     bad = """
     from functools import partial
@@ -82,12 +85,44 @@ class LossLabelBinding(Rule):
                     )
                     place = place_of(step.module, binding.node)
                     yield self.finding(
-                        place, object=name, evidence=evidence, loss=name, problem=found[0], typed=found[1]
+                        place,
+                        object=name,
+                        evidence=evidence,
+                        fix=_unbound(step, binding),
+                        loss=name,
+                        problem=found[0],
+                        typed=found[1],
                     )
 
 
 def _first(binding: LossBinding) -> ast.expr | ast.stmt:
     return binding.function
+
+
+def _name(binding: LossBinding) -> str:
+    return str(getattr(binding.function, "name", "loss"))
+
+
+def _instead(binding: LossBinding, output: str) -> str:
+    """What to bind in place of the output: the label, which another parameter may hold by its default already."""
+    name, spec = _name(binding), binding.function.args
+    names = [arg.arg for arg in (*spec.args, *spec.kwonlyargs)]
+    if spec.defaults or spec.kw_defaults or len(names) < 2:
+        return f"Write `{name}` in place of `{ast.unparse(binding.node)}`: its default holds the label."
+    typed = f"partial({name}, {names[0]}=…)"
+    return f"Bind the label in place of `{output}`: `{typed}`, and let `{names[-1]}` take the output."
+
+
+def _unbound(step: Scope, binding: LossBinding) -> Fix | None:
+    """The function alone, where the output is bound and the label is held by a default."""
+    output, node, spec = binding.output, binding.node, binding.function.args
+    if not isinstance(output, ast.Name) or not isinstance(node, ast.Call) or not spec.defaults:
+        return None
+    is_output = len(node.args) == 2 and isinstance(node.args[1], ast.Name) and node.args[1].id == output.id
+    others = len(spec.args) - len(spec.defaults)
+    if not is_output or node.keywords or others != 1:
+        return None
+    return unsafe(replace(step.module, node, ast.unparse(node.args[0])))
 
 
 def _problem(binding: LossBinding) -> tuple[str, str] | None:
@@ -100,16 +135,18 @@ def _problem(binding: LossBinding) -> tuple[str, str] | None:
             if isinstance(value, ast.Name) and value.id == output.id:
                 taker = f"which lands in `{free[0]}`" if free else "and no parameter is left for it"
                 text = f"{taker}, because `{output.id}` is bound already: the loss compares the output with itself"
-                return (
-                    text,
-                    "Bind the label instead of the output, or nothing where a default or a closure holds it.",
-                )
+                return text, _instead(binding, output.id)
     if binding.takes_more:
         return None
     given = {name for name in binding.required if binding.free and name != binding.free[0]}
+    name = _name(binding)
     if given:
         missing = next(name for name in binding.required if name in given)
-        return f"and nothing is given for `{missing}`", f"Bind `{missing}` with functools.partial."
+        typed = f"`partial({name}, {missing}=…)`"
+        return (
+            f"and nothing is given for `{missing}`",
+            f"Bind it: {typed}, with what this step has as `{missing}`.",
+        )
     if not free:
-        return "and it takes no argument more", "Leave its first parameter free for the output."
+        return "and it takes no argument more", f"Leave a parameter of `{name}` free for the output."
     return None

@@ -25,7 +25,7 @@ class LossReturnContract(Rule):
 
     code, symbol = "E7513", "loss-return-contract"
     message = "`%(loss)s` returns %(problem)s; the schedule takes (loss, num_tokens, {name: value}) apart"
-    advice = "Return `loss, num_tokens, {'lm loss': reporting_loss}`."
+    advice = 'Write `return loss, torch.tensor(1, device=loss.device), {"loss": loss.detach()}`: a mean counts as one.'
     why = "The schedule takes the result apart to scale the loss by the tokens and to report the values of the dict."
     symptom = Symptom.CRASH
     runtime = "TypeError: len() of a 0-d tensor, or AttributeError: 'Tensor' has no attribute 'keys'"
@@ -51,7 +51,7 @@ class LossReturnContract(Rule):
 
     def l2_loss(label, output):
         loss = (output - label).pow(2).mean()
-        return loss, torch.tensor(1, device=loss.device), {"l2": loss.detach()}
+        return loss, torch.tensor(1, device=loss.device), {"loss": loss.detach()}
 
 
     def forward_step(data_iterator, model):

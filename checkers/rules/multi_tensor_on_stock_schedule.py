@@ -34,7 +34,10 @@ class MultiTensorOnStockSchedule(Rule):
     message = (
         "`%(stage)s` sends %(count)d tensors, and the stock Megatron schedule carries one for each boundary"
     )
-    advice = "Pack them: `return torch.cat([a, b], dim=-1)`, and chunk behind; or use a schedule with shapes."
+    advice = (
+        "Pack them, `%(typed)s`, and take them apart on the next stage (`chunk(%(count)d, dim=-1)`); or use a schedule "
+        "that knows several shapes."
+    )
     why = (
         "The point-to-point code of Megatron allocates one receive buffer of (sequence, batch, hidden) and sends back "
         "the gradient of the first output alone."
@@ -104,7 +107,15 @@ class MultiTensorOnStockSchedule(Rule):
             for node, count in _several(project, stage):
                 if count in takers:
                     place = place_of(stage.cls.module, node)
-                    yield self.finding(place, object=stage.cls.name, stage=stage.cls.name, count=count)
+                    parts = (
+                        node.value.elts
+                        if isinstance(node, ast.Return) and isinstance(node.value, ast.Tuple)
+                        else []
+                    )
+                    typed = f"return torch.cat([{', '.join(map(ast.unparse, parts)) or '…'}], dim=-1)"
+                    yield self.finding(
+                        place, object=stage.cls.name, stage=stage.cls.name, count=count, typed=typed
+                    )
 
 
 def _several(project: Project, stage: Stage) -> Iterator[tuple[ast.AST, int]]:

@@ -10,7 +10,7 @@ from ..facts.module import ClassFacts
 from ..facts.nodes import walk
 from ..finding import Finding
 from ..project.counterparts import missing_counterparts
-from ..project.distributed import is_named_distributed
+from ..project.distributed import distributed_name, is_named_distributed
 from ..project.project import External
 from ..project.registries import registries, wrappers
 from ..rule import Rule, Scope, Symptom
@@ -31,7 +31,10 @@ class NonDistributedStyleInChain(Rule):
 
     code, symbol = "W7406", "non-distributed-style-in-chain"
     message = "`%(call)s` below `%(root)s` holds `%(layer)s`, and is not a distributed module"
-    advice = "Choose the distributed style of `%(cls)s`, or make one; `allow-plain-linear` in the settings allows it."
+    advice = (
+        "Choose the distributed style, `%(wanted)s`, or write it; allow-plain-linear in the settings allows "
+        "`%(cls)s`."
+    )
     why = "Every TP rank then holds and computes the whole layer: memory and time that tensor parallelism was to save."
     symptom = Symptom.COST
     runtime = "no error: memory of a rank stays where it was"
@@ -124,6 +127,7 @@ class NonDistributedStyleInChain(Rule):
                 root=stage_of[id(event.root)],
                 layer=ast.unparse(layer.func),
                 cls=cls.name,
+                wanted=distributed_name(cls),
             )
 
 

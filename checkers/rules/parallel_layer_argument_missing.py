@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..facts.module import ClassFacts
-from ..finding import Finding
+from ..finding import Edit, Finding, Fix
 from ..rule import Rule, Symptom
 from ..tpstate.config_chain import provider_of
 from ..tpstate.events import Built
+from ..tpstate.fixes import add_keyword, insert_before, unsafe
 from ..tpstate.provider_table import Provider
 from ..tpstate.providers import accepts
 from ..tpstate.verdicts import by_site, first_certain, owner_name, site_place
@@ -38,6 +39,7 @@ class ParallelLayerArgumentMissing(Rule):
     )
     guide = "2.4: parameters of the parallel linears"
     maturity = "stable"
+    fix_kind = "unsafe"
 
     bad = """
     from megatron.core.tensor_parallel import ColumnParallelLinear, RowParallelLinear
@@ -87,6 +89,7 @@ class ParallelLayerArgumentMissing(Rule):
                 object=owner_name(event),
                 cls=event.obj.cls.dotted.rsplit(".", 1)[-1],
                 provider=row.name,
+                fix=_typed(event, row),
                 problem=text,
                 hint=hint,
             )
@@ -126,6 +129,31 @@ def _problem(event: Built) -> tuple[str, str] | None:
         problems.append(f"without {', '.join(f'`{name}`' for name in missing)}")
         hints.append(f"Pass {', '.join(f'`{name}={_value(name)}`' for name in missing)}.")
     return (" and ".join(problems), " ".join(hints)) if problems else None
+
+
+def _typed(event: Built, row: Provider) -> Fix | None:
+    """The missing arguments that have one usual value, and `config=` in front of a config given by position."""
+    call = event.site.node
+    known = accepts(row)
+    if not isinstance(call, ast.Call) or any(
+        name not in (known or event.keywords) for name in event.keywords
+    ):
+        return None
+    edits: list[Edit | None] = []
+    config = next((ast.unparse(k.value) for k in call.keywords if k.arg == "config"), "config")
+    surplus = call.args[len(row.positional) :] if row.keyword_only else []
+    if len(surplus) > 1 or any("config" not in ast.unparse(value) for value in surplus):
+        return None
+    edits += [insert_before(event.site.module, value, "config=") for value in surplus]
+    missing = [name for name in row.required if name not in event.obj.args and not event.open_keywords]
+    for name in missing:
+        if name == "config" and (surplus or missing == ["config"]):
+            continue
+        if name not in _VALUES:
+            return None
+        value = _VALUES[name].replace("config.", f"{config}.")
+        edits.append(add_keyword(event.site.module, call, f"{name}={value}"))
+    return unsafe(*edits)
 
 
 def _by_keyword(row: Provider) -> str:

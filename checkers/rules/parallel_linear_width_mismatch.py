@@ -24,9 +24,7 @@ class ParallelLinearWidthMismatch(Rule):
 
     code, symbol = "E7115", "parallel-linear-width-mismatch"
     message = "`%(layer)s` takes %(takes)s channels, but its input has %(given)s"
-    advice = (
-        "Make the sizes agree: fold the gate (`a, b = h.chunk(2, -1)`), or build `%(layer)s` for %(given)s."
-    )
+    advice = "Make the sizes agree: build `%(layer)s` for `%(given)s`, or fold the gate in front of it, if it has one."
     why = "Nothing between the two layers changes the width, so this fails at every tp size, 1 included."
     symptom = Symptom.CRASH
     runtime = "mat1 and mat2 shapes cannot be multiplied, at tp=1 already"

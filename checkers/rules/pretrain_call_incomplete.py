@@ -6,9 +6,11 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..finding import Finding
+from ..facts.module import ModuleFacts
+from ..finding import Finding, Fix
 from ..project.training import PretrainCall, Training
 from ..rule import Rule, Scope, Symptom
+from ..tpstate.fixes import replace, set_keyword, unsafe
 from ..tpstate.verdicts import place_of
 
 if TYPE_CHECKING:
@@ -35,6 +37,7 @@ class PretrainCallIncomplete(Rule):
     )
     guide = "3.4 the pretrain entry"
     scope = Scope.GUIDE
+    fix_kind = "unsafe"
 
     bad = """
     from onescience.distributed.megatron.training import pretrain
@@ -83,8 +86,24 @@ class PretrainCallIncomplete(Rule):
                 continue
             for problem, typed in _problems(call):
                 yield self.finding(
-                    place_of(script.module, call.node), object="pretrain", problem=problem, typed=typed
+                    place_of(script.module, call.node),
+                    object="pretrain",
+                    fix=_typed(script.module, call, *typed.split("=", 1)),
+                    problem=problem,
+                    typed=typed,
                 )
+
+
+def _typed(module: ModuleFacts, call: PretrainCall, name: str, value: str) -> Fix | None:
+    """The keyword in the call; None for a function that the file does not have, or entries that would be lost."""
+    given = call.given.get(name)
+    if name in _NEEDED and name not in module.bindings:
+        return None
+    if isinstance(given, ast.Dict) and len(given.keys) > 1:
+        return None
+    if given is not None and all(keyword.value is not given for keyword in call.node.keywords):
+        return unsafe(replace(module, given, value))
+    return unsafe(set_keyword(module, call.node, name, value))
 
 
 def _problems(call: PretrainCall) -> Iterator[tuple[str, str]]:

@@ -10,6 +10,7 @@ from ..finding import Finding
 from ..project.project import dotted_name
 from ..project.training import PretrainCall, Training, TrainingScript
 from ..rule import Rule, Scope, Symptom
+from ..tpstate.fixes import lines_before, safe
 from ..tpstate.verdicts import place_of
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ class ProviderNotDistributed(Rule):
     )
     guide = "3.4 the pretrain entry"
     scope = Scope.GUIDE
+    fix_kind = "safe"
 
     bad = """
     from onescience.distributed.megatron.training import pretrain
@@ -93,7 +95,10 @@ class ProviderNotDistributed(Rule):
                 continue
             name = getattr(found.function, "name", provider)
             if not _is_set(script, call, {provider, name}):
-                yield self.finding(place_of(script.module, call.node), object=name, provider=provider)
+                line = lines_before(script.module, call.node, f"{provider}.is_distributed = True")
+                yield self.finding(
+                    place_of(script.module, call.node), object=name, fix=safe(line), provider=provider
+                )
 
 
 def _is_set(script: TrainingScript, call: PretrainCall, names: set[str]) -> bool:

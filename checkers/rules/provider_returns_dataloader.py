@@ -13,6 +13,7 @@ from ..project.scopes import Opaque
 from ..project.scopes import Scope as Names
 from ..project.training import Training, TrainingScript
 from ..rule import Rule, Symptom
+from ..tpstate.fixes import replace, unsafe
 from ..tpstate.verdicts import place_of
 
 if TYPE_CHECKING:
@@ -24,7 +25,9 @@ class ProviderReturnsDataloader(Rule):
 
     code, symbol = "E7507", "provider-returns-dataloader"
     message = "`%(provider)s` returns %(problem)s; the framework takes three datasets from it"
-    advice = "Return `train_dataset, val_dataset, test_dataset` (None for one that is not used)."
+    advice = (
+        "Return three datasets themselves, with no DataLoader around them, and None for one that is not used."
+    )
     why = (
         "The framework wraps what it gets in its own DataLoader, with a sampler for the data-parallel ranks; a "
         "DataLoader has no items to sample from."
@@ -35,6 +38,7 @@ class ProviderReturnsDataloader(Rule):
         "Silent where the loader type is `external`, which takes iterators, and where a value cannot be seen."
     )
     guide = "3.3 dataset_provider"
+    fix_kind = "unsafe"
 
     bad = """
     from torch.utils.data import DataLoader
@@ -75,8 +79,18 @@ class ProviderReturnsDataloader(Rule):
                 )
                 if problem is not None:
                     place = place_of(provider.module, node)
+                    loaders = (
+                        list(_loaders(script, provider, node.value))
+                        if isinstance(node, ast.Return) and node.value
+                        else []
+                    )
+                    edits = [replace(provider.module, call, ast.unparse(call.args[0])) for call in loaders]
                     yield self.finding(
-                        place, object=provider.function.name, provider=provider.function.name, problem=problem
+                        place,
+                        object=provider.function.name,
+                        fix=unsafe(*edits) if "DataLoader, " in problem else None,
+                        provider=provider.function.name,
+                        problem=problem,
                     )
 
 
@@ -100,6 +114,16 @@ def _problem(script: TrainingScript, provider: Names, value: ast.expr) -> str | 
         return f"{len(value.elts)} values"
     loaders = [item for item in value.elts if _is_loader(script, provider, item)]
     return f"a DataLoader, `{ast.unparse(loaders[0])}`" if loaders else None
+
+
+def _loaders(script: TrainingScript, provider: Names, value: ast.expr) -> Iterator[ast.Call]:
+    """The calls that wrap a dataset, written in the returned tuple or in what its names are bound to."""
+    if isinstance(value, ast.Name):
+        value = provider.value(value.id) or value
+    for item in value.elts if isinstance(value, ast.Tuple) else ():
+        made = (provider.value(item.id) or item) if isinstance(item, ast.Name) else item
+        if isinstance(made, ast.Call) and made.args and _is_loader(script, provider, made):
+            yield made
 
 
 def _is_loader(script: TrainingScript, provider: Names, node: ast.expr, depth: int = 0) -> bool:

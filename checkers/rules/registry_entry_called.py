@@ -20,7 +20,8 @@ class RegistryEntryCalled(Rule):
     code, symbol = "E7309", "registry-entry-called"
     message = "the registry gives the pair `%(entry)s`, and the pair is called"
     advice = (
-        "Build it through its wrapper (`One…(style=…, …)`), or import the class that the pair names first."
+        "Import the class that the pair names first, `getattr(import_module(module), name)`, or build it by its style "
+        "through the wrapper of the registry."
     )
     why = "A lazy registry holds names, so that nothing is imported before it is needed; a tuple cannot be called."
     symptom = Symptom.CRASH

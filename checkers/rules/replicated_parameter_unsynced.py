@@ -11,7 +11,9 @@ from ..facts.module import ClassFacts
 from ..facts.nodes import walk
 from ..finding import Finding
 from ..project.project import External, Project, dotted_name
+from ..project.stage_classes import parameters
 from ..rule import Rule, Symptom
+from ..tpstate.fixes import lines_after, unsafe
 from ..tpstate.verdicts import place_of
 
 if TYPE_CHECKING:
@@ -29,7 +31,7 @@ class ReplicatedParameterUnsynced(Rule):
     message = (
         "`%(name)s` sees other tokens on each tensor-parallel rank, and is not marked `sequence_parallel`"
     )
-    advice = 'Write `setattr(%(parameter)s, "sequence_parallel", config.sequence_parallel)`.'
+    advice = "Mark all of its parameters: `%(typed)s`."
     why = (
         "With sequence parallelism the ranks normalise different tokens. Only gradients of parameters with this mark "
         "are summed over the tensor-parallel group; without it the copies drift apart."
@@ -41,6 +43,7 @@ class ReplicatedParameterUnsynced(Rule):
         "Silent where the class mentions the mark for this parameter, or for all in a loop."
     )
     guide = "beyond the guide"
+    fix_kind = "unsafe"
 
     bad = """
     from megatron.core.tensor_parallel import ColumnParallelLinear
@@ -100,12 +103,23 @@ class ReplicatedParameterUnsynced(Rule):
                 and not _is_marked(name, node.value, text)
             ):
                 is_norm = not ast.unparse(node.value.func).endswith("Parameter")
+                typed = _mark(built, name, is_norm)
                 yield self.finding(
                     place_of(cls.module, node),
                     object=cls.name,
                     name=name,
-                    parameter=f"{name}.weight" if is_norm else name,
+                    fix=unsafe(lines_after(cls.module, node, *typed)),
+                    typed=" ".join(part.strip() for part in typed),
                 )
+
+
+def _mark(built: ast.FunctionDef, name: str, is_norm: bool) -> tuple[str, ...]:
+    """The lines that mark a parameter, or the weight and the bias of a norm."""
+    config = "config" if "config" in parameters(built) else "self.config"
+    value = f'"sequence_parallel", {config}.sequence_parallel)'
+    if not is_norm:
+        return (f"setattr({name}, {value}",)
+    return (f"for parameter in {name}.parameters():", f"    setattr(parameter, {value}")
 
 
 def _is_replicated(project: Project, cls: ClassFacts, call: ast.Call) -> bool:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ..facts.module import ModuleFacts
 from ..finding import Finding
 from ..project.rolls import Roll, rolls_of, undone_otherwise
 from ..rule import Rule, Symptom
 from ..tpstate.events import Site
+from ..tpstate.fixes import replace, unsafe
 from ..tpstate.verdicts import at, place_of
 
 if TYPE_CHECKING:
@@ -19,13 +22,15 @@ class RollUnrollMismatch(Rule):
     """A window shift is undone by a different shift."""
 
     code, symbol = "E7601", "roll-unroll-mismatch"
-    message = "axis %(axis)s is rolled by `%(forward)s` (line %(line)d) but restored by `%(reverse)s`"
-    advice = "Undo each axis by the opposite of what it was rolled by."
+    message = "this roll %(verb)s %(axes)s by %(shift)s, and line %(line)d moves it by %(other)s"
+    advice = "Write the shifts `(%(typed)s)` here: each axis takes the shift of its own name, and back the opposite."
     why = "The output of the shifted windows lands in the wrong row or column. All shapes agree, so nothing fails."
     symptom = Symptom.WRONG_NUMBERS
     runtime = "Nothing fails; the features of shifted blocks are displaced, in public weather models along longitude."
     limits = "Silent where the shifts are not tuples of names, attributes and numbers, or where other names are used."
     guide = "beyond the guide"
+
+    fix_kind = "unsafe"
 
     bad = """
     import torch
@@ -35,9 +40,9 @@ class RollUnrollMismatch(Rule):
     class ShiftedBlock(nn.Module):
         def forward(self, x):
             s_lat, s_lon = self.shift_size
-            shifted = torch.roll(x, shifts=(-s_lat, -s_lat), dims=(1, 2))
+            shifted = torch.roll(x, shifts=(-s_lat, -s_lat), dims=(1, 2))  # [roll-unroll-mismatch]
             y = self.attn(shifted)
-            return torch.roll(y, shifts=(s_lat, s_lon), dims=(1, 2))  # [roll-unroll-mismatch]
+            return torch.roll(y, shifts=(s_lat, s_lon), dims=(1, 2))
     """
     good = """
     import torch
@@ -55,18 +60,23 @@ class RollUnrollMismatch(Rule):
     def check(self, analysis: Analysis) -> Iterator[Finding]:
         for module in analysis.project.modules:
             for function, rolls in rolls_of(module):
-                for forward, reverse, axis in undone_otherwise(rolls):
-                    place = place_of(module, reverse.node)
-                    yield self.finding(
-                        place,
-                        object=function.name,
-                        evidence=(at(Site(module, forward.node), f"rolled by ({_text(forward)}) here"),),
-                        axis=forward.dims[axis],
-                        forward=forward.shifts[axis],
-                        line=forward.node.lineno,
-                        reverse=reverse.shifts[axis],
-                    )
+                for odd, other, entries in undone_otherwise(rolls):
+                    yield self._finding(module, function, odd, other, entries)
 
-
-def _text(roll: Roll) -> str:
-    return ", ".join(roll.shifts)
+    def _finding(
+        self, module: ModuleFacts, function: ast.FunctionDef, odd: Roll, other: Roll, entries: dict[int, str]
+    ) -> Finding:
+        axes = sorted(entries)
+        shifts = odd.shift_nodes
+        return self.finding(
+            place_of(module, odd.node),
+            object=function.name,
+            evidence=(at(Site(module, other.node), f"rolled by ({', '.join(other.shifts)}) here"),),
+            fix=unsafe(*(replace(module, shifts[axis], entries[axis]) for axis in axes)),
+            axes=" and ".join(f"axis {odd.dims[axis]}" for axis in axes),
+            shift=" and ".join(f"`{odd.shifts[axis]}`" for axis in axes),
+            other=" and ".join(f"`{other.shifts[axis]}`" for axis in axes),
+            line=other.node.lineno,
+            verb="rolls" if odd.is_forward else "restores",
+            typed=", ".join(entries.get(axis, shift) for axis, shift in enumerate(odd.shifts)),
+        )

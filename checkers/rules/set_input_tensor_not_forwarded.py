@@ -13,6 +13,7 @@ from ..finding import Finding
 from ..project.boundary import Boundaries
 from ..project.project import Project, dotted_name
 from ..rule import Rule, Symptom
+from ..tpstate.fixes import replace, unsafe
 from ..tpstate.verdicts import place_of
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ class SetInputTensorNotForwarded(Rule):
         "`%(cls)s` keeps what it received; `self.%(name)s` (`%(inner)s`) reads its own `input_tensor`, which "
         "stays None"
     )
-    advice = "Write `self.%(name)s.set_input_tensor(input_tensor)` here."
+    advice = "Write `%(typed)s` here."
     why = (
         "The schedule calls `set_input_tensor` on the outermost module only. What stands below must be given "
         "the tensor by hand."
@@ -36,6 +37,7 @@ class SetInputTensorNotForwarded(Rule):
     runtime = "AttributeError: 'NoneType' object has no attribute 'size' in the trunk of a later stage"
     limits = "Silent where the outer forward reads the received tensor itself."
     guide = "beyond the guide"
+    fix_kind = "unsafe"
 
     bad = """
     from torch import nn
@@ -111,7 +113,16 @@ class SetInputTensorNotForwarded(Rule):
             for name, inner in _inner_modules(project, cls):
                 if stored is not None and name in called and _reads_own(project, inner):
                     where = place_of(cls.module, stored)
-                    yield self.finding(where, object=cls.name, cls=cls.name, name=name, inner=inner.name)
+                    typed = f"self.{name}.set_input_tensor({ast.unparse(stored.value)})"
+                    yield self.finding(
+                        where,
+                        object=cls.name,
+                        fix=unsafe(replace(cls.module, stored, typed)),
+                        cls=cls.name,
+                        name=name,
+                        inner=inner.name,
+                        typed=typed,
+                    )
 
 
 def _inner_modules(project: Project, cls: ClassFacts) -> Iterator[tuple[str, ClassFacts]]:

@@ -8,9 +8,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..facts.module import ClassFacts
-from ..finding import Finding
+from ..finding import Finding, Fix
 from ..rule import Rule, Symptom
 from ..tpstate.events import ParameterMade
+from ..tpstate.fixes import add_import, framework_of, lines_after, statement_of, unsafe
+from ..tpstate.values import PER_RANK, Sym
 from ..tpstate.verdicts import by_site, owner_name, site_place
 
 if TYPE_CHECKING:
@@ -29,9 +31,7 @@ class ShardedParameterUnmarked(Rule):
 
     code, symbol = "W7606", "sharded-parameter-unmarked"
     message = "`%(made)s` holds one rank's share, and nothing marks it as tensor-parallel"
-    advice = (
-        "Call `set_tensor_model_parallel_attributes(parameter, is_parallel=True, dim=0, stride=1)` on it."
-    )
+    advice = "%(hint)s"
     why = (
         "The gradient norm counts an unmarked parameter on tensor-parallel rank 0 alone, as a replica; a checkpoint "
         "saves one rank's share as if it were the whole."
@@ -43,6 +43,7 @@ class ShardedParameterUnmarked(Rule):
         "Silent where the class marks any parameter, or describes its shards in sharded_state_dict."
     )
     guide = "beyond the guide"
+    fix_kind = "unsafe"
 
     bad = """
     import torch
@@ -86,9 +87,43 @@ class ShardedParameterUnmarked(Rule):
             classes = [entry for entry in analysis.project.mro(owner) if isinstance(entry, ClassFacts)]
             if any(_MARKS.search(cls.text) for cls in classes):
                 continue
+            hint, fix = _mark(event)
             yield self.finding(
-                site_place(event.site), object=owner_name(event), made=ast.unparse(event.site.node)
+                site_place(event.site),
+                object=owner_name(event),
+                fix=fix,
+                made=ast.unparse(event.site.node),
+                hint=hint,
             )
+
+
+def _mark(event: ParameterMade) -> tuple[str, Fix | None]:
+    """What to type: the mark with the axis that was cut, as the sizes of the parameter say it."""
+    module, node = event.site.module, event.site.node
+    statement = statement_of(module, node)
+    is_bound = isinstance(statement, ast.Assign) and statement.value is node
+    name = (
+        ast.unparse(statement.targets[0]) if isinstance(statement, ast.Assign) and is_bound else "parameter"
+    )
+    cut = _cut_axes(event)
+    if len(cut) != 1:
+        typed = f"set_tensor_model_parallel_attributes({name}, is_parallel=True, dim=…, stride=1)"
+        return f"Call `{typed}` on it, with the number of the axis that is divided by the TP size.", None
+    typed = f"set_tensor_model_parallel_attributes({name}, is_parallel=True, dim={cut[0]}, stride=1)"
+    source = f"{framework_of(module)}.core.tensor_parallel"
+    imported = add_import(module, source, "set_tensor_model_parallel_attributes")
+    line = lines_after(module, node, typed) if is_bound else None
+    return f"Call `{typed}`: axis {cut[0]} is the one that was cut.", unsafe(line, *imported)
+
+
+def _cut_axes(event: ParameterMade) -> list[int]:
+    """The axes whose size is divided by the TP size: by what is known of the sizes, else by how they are written."""
+    known = [axis for axis, size in enumerate(event.sizes) if isinstance(size, Sym) and PER_RANK in size.tags]
+    made = event.site.node.args[0] if isinstance(event.site.node, ast.Call) and event.site.node.args else None
+    if known or not isinstance(made, ast.Call):
+        return known
+    shape = made.args[0].elts if made.args and isinstance(made.args[0], ast.Tuple | ast.List) else made.args
+    return [axis for axis, size in enumerate(shape) if _DIVIDES.search(ast.unparse(size))]
 
 
 def _is_megatron(cls: ClassFacts) -> bool:

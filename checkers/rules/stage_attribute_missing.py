@@ -7,11 +7,13 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ..facts.module import ClassFacts
 from ..facts.nodes import walk
-from ..finding import Finding
-from ..project.stage_classes import attributes_set, constructor, hidden_base
+from ..finding import Finding, Fix
+from ..project.stage_classes import attributes_set, constructor, hidden_base, parameters
 from ..project.stages import Stage, Stages
 from ..rule import Rule, Symptom
+from ..tpstate.fixes import lines_after, safe
 from ..tpstate.verdicts import place_of
 
 if TYPE_CHECKING:
@@ -40,6 +42,7 @@ class StageAttributeMissing(Rule):
         "the attribute."
     )
     guide = "1.2: required attributes of a stage"
+    fix_kind = "safe"
 
     bad = """
     from megatron.core.tensor_parallel import checkpoint
@@ -94,6 +97,7 @@ class StageAttributeMissing(Rule):
                         yield self.finding(
                             place_of(cls.module, node),
                             object=cls.name,
+                            fix=_set(cls, node, name, f"self.{name} = {value}"),
                             cls=cls.name,
                             name=name,
                             line=f"self.{name} = {value}",
@@ -117,6 +121,14 @@ class StageAttributeMissing(Rule):
             advice="Write `self.config = config` with Megatron's config object.",
             cls=cls.name,
         )
+
+
+def _set(cls: ClassFacts, init: ast.AST, name: str, line: str) -> Fix | None:
+    """The line behind `super().__init__(…)`; None where the constructor has no such line or no such parameter."""
+    if not isinstance(init, ast.FunctionDef) or (name == "config" and "config" not in parameters(init)):
+        return None
+    first = next((part for part in init.body if "super()" in ast.unparse(part)), None)
+    return safe(lines_after(cls.module, first, line)) if isinstance(first, ast.Expr) else None
 
 
 def _required(analysis: Analysis, stage: Stage, present: set[str]) -> tuple[str, ...]:

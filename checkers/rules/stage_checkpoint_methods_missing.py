@@ -2,39 +2,52 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..finding import Finding
+from ..facts.module import ClassFacts
+from ..finding import Finding, Fix
 from ..project.stage_classes import hidden_base, megatron_base
 from ..project.stages import Stages
 from ..rule import Rule, Symptom
-from ..tpstate.verdicts import place_of
+from ..tpstate.config_chain import provider_of
+from ..tpstate.events import Built
+from ..tpstate.fixes import add_import, framework_of, lines_below, unsafe
+from ..tpstate.layers import label
+from ..tpstate.provider_table import COLUMN, MEGATRON, ROW
+from ..tpstate.verdicts import at, place_of
 
 if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
 
 
 class StageCheckpointMethodsMissing(Rule):
-    """A stage has none of the methods by which Megatron saves a checkpoint."""
+    """A stage has no `sharded_state_dict` that knows how its tensor-parallel parameters are cut."""
 
     code, symbol = "W7228", "stage-checkpoint-methods-missing"
-    message = "`%(cls)s` has neither `sharded_state_dict` nor `state_dict_for_save_checkpoint`"
+    message = "%(problem)s"
     advice = (
-        "Derive the stage from `MegatronModule`, or define `state_dict_for_save_checkpoint` to return "
-        "`self.state_dict(prefix=prefix, keep_vars=keep_vars)`."
+        "Define `sharded_state_dict` on the stage, and take the axis of each cut from its parameter "
+        "(`partition_dim`): `make_sharded_tensors_for_checkpoint(self.state_dict(keep_vars=True), prefix, axes, "
+        "sharded_offsets)`."
     )
     why = (
-        "With `--save` the training loop calls `sharded_state_dict` (distributed checkpoints) or "
-        "`state_dict_for_save_checkpoint` on the model; torch.nn.Module has neither."
+        "With `--save` the training loop calls `sharded_state_dict`: distributed checkpoints (`torch_dist`) are the "
+        "default. torch.nn.Module has none, and what MegatronModule inherits takes all that lies below a plain "
+        "nn.Module for replicated, parallel layers too: one rank's shard is saved as the whole."
     )
     symptom = Symptom.TRAP
-    runtime = "AttributeError after the first `--save-interval` steps, when the first checkpoint is due"
+    runtime = (
+        "AttributeError after the first `--save-interval` steps, when the first checkpoint is due; or a checkpoint "
+        "that lacks the shards of all ranks but one"
+    )
     limits = (
         "Stages of a known order in code that uses Megatron. Silent where a base class outside the tree may "
-        "define the methods."
+        "define the method, and where `--ckpt-format torch` is set."
     )
     guide = "beyond the guide"
+    fix_kind = "unsafe"
 
     bad = """
     from megatron.core import parallel_state
@@ -65,11 +78,12 @@ class StageCheckpointMethodsMissing(Rule):
             return self.layer(self.input_tensor[0])
     """
     good = """
-    from megatron.core.transformer.module import MegatronModule
+    from megatron.core import parallel_state
+    from megatron.core.transformer.utils import make_sharded_tensors_for_checkpoint
     from torch import nn
 
 
-    class Net_stage0(MegatronModule):
+    class Net_stage0(nn.Module):
         def __init__(self, dim):
             super().__init__()
             self.layer = nn.Linear(dim, dim)
@@ -80,8 +94,20 @@ class StageCheckpointMethodsMissing(Rule):
         def forward(self, x):
             return self.layer(x)
 
+        def sharded_state_dict(self, prefix="", sharded_offsets=(), metadata=None):
+            axes = {
+                name: parameter.partition_dim
+                for name, parameter in self.named_parameters()
+                if getattr(parameter, "tensor_model_parallel", False)
+            }
+            return make_sharded_tensors_for_checkpoint(
+                self.state_dict(keep_vars=True), prefix, axes, sharded_offsets,
+                tp_group=parallel_state.get_tensor_model_parallel_group(),
+                dp_cp_group=parallel_state.get_data_parallel_group(with_context_parallel=True),
+            )
 
-    class Net_stage1(MegatronModule):
+
+    class Net_stage1(nn.Module):
         def __init__(self, dim):
             super().__init__()
             self.layer = nn.Linear(dim, dim)
@@ -91,17 +117,109 @@ class StageCheckpointMethodsMissing(Rule):
 
         def forward(self, x=None):
             return self.layer(self.input_tensor[0])
+
+        def sharded_state_dict(self, prefix="", sharded_offsets=(), metadata=None):
+            axes = {
+                name: parameter.partition_dim
+                for name, parameter in self.named_parameters()
+                if getattr(parameter, "tensor_model_parallel", False)
+            }
+            return make_sharded_tensors_for_checkpoint(
+                self.state_dict(keep_vars=True), prefix, axes, sharded_offsets,
+                tp_group=parallel_state.get_tensor_model_parallel_group(),
+                dp_cp_group=parallel_state.get_data_parallel_group(with_context_parallel=True),
+            )
     """
 
     def check(self, analysis: Analysis) -> Iterator[Finding]:
         project = analysis.project
         for stage in project.knowledge(Stages):
             cls = stage.cls
-            if not stage.family.ordered or hidden_base(project, cls) or megatron_base(project, cls):
+            if (
+                not stage.family.ordered
+                or hidden_base(project, cls)
+                or project.method(cls, "sharded_state_dict")
+            ):
                 continue
             texts = [cls.module.text, *(found.module.text for found in stage.family.maps)]
-            if not any("megatron" in text for text in texts):
+            if not any("megatron" in text for text in texts) or any(
+                _PLAIN_FORMAT.search(text) for text in texts
+            ):
                 continue
-            names = ("sharded_state_dict", "state_dict_for_save_checkpoint")
-            if not any(project.method(cls, name) for name in names):
-                yield self.finding(place_of(cls.module, cls.node), object=cls.name, cls=cls.name)
+            base = megatron_base(project, cls)
+            lost = _lost_layer(analysis, cls) if base else None
+            if base and (lost is None or lost.owner is None):
+                continue
+            problem = f"`{cls.name}` has no `sharded_state_dict`, by which Megatron saves it"
+            if lost is not None and lost.owner is not None:
+                problem = (
+                    f"the `sharded_state_dict` that `{cls.name}` inherits saves `{label(lost.obj)}`, below the plain "
+                    f"module `{lost.owner.name}`, as if every rank held the same"
+                )
+            yield self.finding(
+                place_of(cls.module, cls.node),
+                object=cls.name,
+                evidence=(at(lost.site, f"`{label(lost.obj)}` is built here"),) if lost is not None else (),
+                fix=_typed(cls),
+                problem=problem,
+            )
+
+
+_PLAIN_FORMAT = re.compile(r"ckpt[-_]format[\"']?[\s=:,]+[\"']?torch\b(?!_)")
+_METHOD = """
+def sharded_state_dict(self, prefix="", sharded_offsets=(), metadata=None):
+    axes = {
+        name: parameter.partition_dim
+        for name, parameter in self.named_parameters()
+        if getattr(parameter, "tensor_model_parallel", False)
+    }
+    return make_sharded_tensors_for_checkpoint(
+        self.state_dict(keep_vars=True),
+        prefix,
+        axes,
+        sharded_offsets,
+        tp_group=parallel_state.get_tensor_model_parallel_group(),
+        dp_cp_group=parallel_state.get_data_parallel_group(with_context_parallel=True),
+    )"""
+
+
+def _lost_layer(analysis: Analysis, stage: ClassFacts) -> Built | None:
+    """A parallel layer below the stage whose own module is a plain nn.Module of the tree."""
+    project, below = analysis.project, _below(analysis, stage)
+    for event in analysis.log.events:
+        if type(event) is not Built or id(event.owner) not in below:
+            continue
+        row, owner = provider_of(event), event.owner
+        if row is None or row.family != MEGATRON or row.kind not in (COLUMN, ROW) or owner is None:
+            continue
+        if owner in project.mro(stage) or megatron_base(project, owner) or hidden_base(project, owner):
+            continue
+        if project.method(owner, "sharded_state_dict") is None:
+            return event
+    return None
+
+
+def _below(analysis: Analysis, stage: ClassFacts) -> set[int]:
+    """The classes that a stage builds, however deep: modules built alike are run once, for one of the stages."""
+    built: dict[int, set[int]] = {}
+    for event in analysis.log.events:
+        if type(event) is Built and event.certain and event.obj.cls.facts is not None:
+            built.setdefault(id(event.owner), set()).add(id(event.obj.cls.facts))
+    found: set[int] = set()
+    waiting = [id(entry) for entry in analysis.project.mro(stage)]
+    while waiting:
+        key = waiting.pop()
+        if key not in found:
+            found.add(key)
+            waiting += built.get(key, ())
+    return found
+
+
+def _typed(cls: ClassFacts) -> Fix | None:
+    """The method of the reference stages, and what it calls."""
+    core = f"{framework_of(cls.module)}.core"
+    return unsafe(
+        lines_below(cls.module, cls.node.body[-1], *_METHOD.split("\n")),
+        *add_import(cls.module, core, "parallel_state"),
+        *add_import(cls.module, f"{core}.transformer.utils", "make_sharded_tensors_for_checkpoint"),
+    )

@@ -25,7 +25,10 @@ class StageIgnoresInputTensor(Rule):
 
     code, symbol = "E7206", "stage-ignores-input-tensor"
     message = "`%(cls)s` runs behind another stage, but its forward does not read `self.input_tensor`"
-    advice = "Start the forward with `x, … = self.input_tensor`, and give its argument the default None."
+    advice = (
+        "Start the forward with `x = self.input_tensor[0]`, or unpack all that the stage in front sends; its argument "
+        "has the default None."
+    )
     why = (
         "What the previous stage computed arrives through `set_input_tensor`. A later stage that computes from its "
         "argument sees the raw batch, or None; one whose argument has no default cannot be called without a batch."

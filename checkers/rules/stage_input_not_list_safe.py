@@ -20,7 +20,9 @@ class StageInputNotListSafe(Rule):
 
     code, symbol = "W7207", "stage-input-not-list-safe"
     message = "`%(cls)s` uses the received value as a tensor (%(how)s), but the schedule hands over a list"
-    advice = "Unpack it (`x, skip = self.input_tensor`) or take `self.input_tensor[0]`; test for list and tuple alike."
+    advice = (
+        "Take the tensor out first: `x = x[0]`, under `if isinstance(x, (list, tuple)):` where both may come."
+    )
     why = "`recv_forward` gives a list, also of one tensor; a test for tuple alone lets it through."
     symptom = Symptom.CRASH
     runtime = "AttributeError: 'list' object has no attribute 'shape', or a list unpacking error"

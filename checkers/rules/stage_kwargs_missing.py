@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..facts.module import ClassFacts, ModuleFacts
-from ..finding import Edit, Finding, Fix, Place
+from ..facts.module import ClassFacts
+from ..finding import Finding
 from ..project.project import Project
 from ..project.stage_classes import is_declared
 from ..project.stages import Stages
 from ..rule import Rule, Scope, Symptom
+from ..tpstate.fixes import add_parameter, safe
 from ..tpstate.verdicts import place_of
 
 if TYPE_CHECKING:
@@ -63,32 +63,13 @@ class StageKwargsMissing(Rule):
                 continue  # the script builds the classes derived from it
             module = stage.cls.module
             yield self.finding(
-                place_of(module, init), object=stage.cls.name, fix=_fix(module, init), cls=stage.cls.name
+                place_of(module, init),
+                object=stage.cls.name,
+                fix=safe(add_parameter(module, init, "**kwargs")),
+                cls=stage.cls.name,
             )
 
 
 def _is_base(project: Project, cls: ClassFacts) -> bool:
     """Whether another stage derives from it."""
     return any(stage.cls is not cls and cls in project.mro(stage.cls) for stage in project.knowledge(Stages))
-
-
-def _fix(module: ModuleFacts, init: ast.FunctionDef) -> Fix | None:
-    spec = init.args
-    named = [*spec.args, *spec.kwonlyargs]
-    last: ast.AST | None = named[-1] if named else spec.vararg
-    if last is None:
-        return None  # nothing, or only a `/`, to write it behind
-    defaults = [default for default in (*spec.defaults, *spec.kw_defaults) if default is not None]
-    for node in defaults:
-        if (node.lineno, node.col_offset) > (last.lineno, last.col_offset):  # type: ignore[attr-defined]
-            last = node
-    if spec.vararg is not None and not spec.kwonlyargs:
-        last = spec.vararg
-    where = place_of(module, last)
-    end = Place(where.path, where.end_line, where.end_column, where.end_line, where.end_column)
-    behind = module.lines[where.end_line - 1][where.end_column :].lstrip()
-    return (
-        None
-        if behind.startswith(")") and isinstance(last, ast.Tuple)
-        else Fix("safe", (Edit(end, ", **kwargs"),))
-    )

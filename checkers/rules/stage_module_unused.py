@@ -14,6 +14,7 @@ from ..project.project import Project, dotted_name
 from ..project.stage_classes import hidden_base, is_declared
 from ..project.stages import Stages
 from ..rule import Rule, Symptom
+from ..tpstate.fixes import remove_statement, unsafe
 from ..tpstate.verdicts import place_of
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ class StageModuleUnused(Rule):
         "without parameters."
     )
     guide = "1.1: what belongs to which stage"
+    fix_kind = "unsafe"
 
     bad = """
     import torch
@@ -98,7 +100,9 @@ class StageModuleUnused(Rule):
             outside = "\n".join(found.module.text for found in stage.family.maps)
             for node, name in built:
                 if name not in read and f".{name}" not in outside:
-                    yield self.finding(place_of(cls.module, node), object=cls.name, cls=cls.name, name=name)
+                    fix = unsafe(remove_statement(cls.module, node)) if isinstance(node, ast.stmt) else None
+                    where = place_of(cls.module, node)
+                    yield self.finding(where, object=cls.name, fix=fix, cls=cls.name, name=name)
 
 
 def _built(project: Project, cls: ClassFacts, node: ast.AST) -> str | None:

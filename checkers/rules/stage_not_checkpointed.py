@@ -7,14 +7,16 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..facts.module import ClassFacts
+from ..facts.module import ClassFacts, Import, ModuleFacts
 from ..facts.nodes import walk
-from ..finding import Finding
+from ..finding import Finding, Fix
 from ..project.boundary import Boundaries
+from ..project.flow import Seen
 from ..project.project import Project, dotted_name
 from ..project.registries import registries
 from ..project.stage_classes import is_declared
 from ..rule import Rule, Scope, Symptom
+from ..tpstate.fixes import add_import, framework_of, replace, unsafe
 from ..tpstate.verdicts import place_of
 
 if TYPE_CHECKING:
@@ -28,7 +30,7 @@ class StageNotCheckpointed(Rule):
 
     code, symbol = "R7217", "stage-not-checkpointed"
     message = "`%(cls)s` runs `self.%(name)s` without activation checkpointing"
-    advice = "Write `x = checkpoint(self.%(name)s, False, x)`."
+    advice = "%(hint)s"
     why = (
         "The activations of a stack of blocks are what fills the memory of a stage; recomputing them costs a "
         "third more time and frees most of it."
@@ -41,6 +43,7 @@ class StageNotCheckpointed(Rule):
     )
     guide = "1.4 and principle 9 (balance): every fuser is checkpointed"
     scope = Scope.GUIDE
+    fix_kind = "unsafe"
 
     bad = """
     from onescience.modules import OneFuser
@@ -89,7 +92,75 @@ class StageNotCheckpointed(Rule):
             for seen in seen_calls.values():
                 if seen.text in heavy and seen.text not in wrapped:
                     where = place_of(seen.module, seen.node)
-                    yield self.finding(where, object=cls.name, cls=cls.name, name=seen.text)
+                    hint, fix = _wrapped(seen)
+                    yield self.finding(
+                        where, object=cls.name, fix=fix, cls=cls.name, name=seen.text, hint=hint
+                    )
+
+
+def _wrapped(seen: Seen) -> tuple[str, Fix | None]:
+    """The call under the checkpoint of the file, with the arguments that it has."""
+    module, call = seen.module, seen.node
+    if (
+        not isinstance(call, ast.Call)
+        or not call.args
+        or any(isinstance(part, ast.Starred) for part in call.args)
+    ):
+        return f"Run `self.{seen.text}` under `checkpoint(function, False, *tensors)`.", None
+    layer, args = ast.unparse(call.func), [ast.unparse(part) for part in call.args]
+    bound = module.binding("checkpoint")
+    is_torch = (
+        bound is not None and isinstance(bound.value, Import) and bound.value.module.startswith("torch")
+    )
+    if is_torch:
+        named = [f"{part.arg}={ast.unparse(part.value)}" for part in call.keywords if part.arg]
+        typed = f"checkpoint({', '.join([layer, *args, *named, 'use_reentrant=False'])})"
+        return f"Write `{typed}`.", unsafe(replace(module, call, typed))
+    name = (
+        "tensor_parallel.checkpoint"
+        if bound is None and "tensor_parallel" in module.bindings
+        else "checkpoint"
+    )
+    kind = _no_tensor(module, call)
+    if kind == "dict":
+        inside = f"{layer}({{**{args[0]}, 'x': x}})"
+        typed = f"{name}(lambda x: {inside}, False, {args[0]}['x'])"
+        return f"Megatron's checkpoint takes tensors alone, no dict: write `{typed}`.", None
+    if kind:
+        text = "Megatron's checkpoint takes tensors alone, not the object that is passed here"
+        return (
+            f"{text}: use it inside `{layer}`, around the blocks, or hand the tensors over one by one.",
+            None,
+        )
+    if call.keywords:
+        kept = ", ".join(["x", *args[1:], *(ast.unparse(part) for part in call.keywords)])
+        return f"Write `{name}(lambda x: {layer}({kept}), False, {args[0]})`.", None
+    typed = f"{name}({', '.join([layer, 'False', *args])})"
+    source = f"{framework_of(module)}.core.tensor_parallel"
+    imported = add_import(module, source, "checkpoint") if name == "checkpoint" else ()
+    return f"Write `{typed}`.", unsafe(replace(module, call, typed), *imported)
+
+
+def _no_tensor(module: ModuleFacts, call: ast.Call) -> str:
+    """What a call passes where it is no tensor: "dict", "object", or nothing."""
+    first = call.args[0]
+    if isinstance(first, ast.Name):
+        around = [
+            node
+            for node in walk(module.tree)
+            if isinstance(node, ast.FunctionDef) and node.lineno <= call.lineno <= (node.end_lineno or 0)
+        ]
+        values = [
+            node.value
+            for node in (walk(around[-1]) if around else ())
+            if isinstance(node, ast.Assign) and node.lineno < call.lineno
+            if any(isinstance(target, ast.Name) and target.id == first.id for target in node.targets)
+        ]
+        first = values[-1] if values else first
+    if isinstance(first, ast.Dict) or (isinstance(first, ast.Call) and ast.unparse(first.func) == "dict"):
+        return "dict"
+    made = ast.unparse(first.func).rsplit(".", 1)[-1] if isinstance(first, ast.Call) else ""
+    return "object" if re.fullmatch(r"SimpleNamespace|Namespace|\w*(Data|Batch|Sample|Input)s?", made) else ""
 
 
 def _heavy_layers(project: Project, cls: ClassFacts) -> set[str]:

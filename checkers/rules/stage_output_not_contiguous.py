@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..finding import Finding
-from ..project.boundary import Boundaries
+from ..project.boundary import Boundaries, Sent
 from ..rule import Rule, Symptom
+from ..tpstate.fixes import replace, safe
 from ..tpstate.verdicts import place_of
 
 if TYPE_CHECKING:
@@ -19,7 +21,7 @@ class StageOutputNotContiguous(Rule):
 
     code, symbol = "E7224", "stage-output-not-contiguous"
     message = "`%(cls)s` sends `%(name)s`, which comes from %(how)s and is not contiguous"
-    advice = "Write `%(name)s = %(name)s.contiguous()` before the return."
+    advice = "Write `%(typed)s` in the return."
     why = (
         "NCCL sends raw storage. A transposed, permuted, expanded or sliced tensor shares the storage of "
         "another layout, and the receiver reads the numbers in the wrong order."
@@ -28,6 +30,7 @@ class StageOutputNotContiguous(Rule):
     runtime = "the next stage sees scrambled values, with no error"
     limits = "Only where the last operation is certain to leave another layout. Silent on last stages."
     guide = "beyond the guide"
+    fix_kind = "safe"
 
     bad = """
     import torch
@@ -100,10 +103,23 @@ class StageOutputNotContiguous(Rule):
                 continue
             for sent in flow.sent():
                 if sent.origin.contiguous is False:
+                    typed = _contiguous(sent)
                     yield self.finding(
                         place_of(sent.seen.module, sent.seen.node),
                         object=flow.stage.cls.name,
+                        fix=safe(replace(sent.seen.module, sent.node, typed)) if typed else None,
+                        typed=typed or "x.contiguous()",
                         cls=flow.stage.cls.name,
                         name=sent.name or "x",
                         how=sent.origin.how or "a view",
                     )
+
+
+def _contiguous(sent: Sent) -> str:
+    """The sent value made contiguous, where it is written in the return."""
+    node = sent.node
+    if not isinstance(node, ast.expr) or (sent.count > 1 and node is getattr(sent.seen.node, "value", None)):
+        return ""
+    text = ast.unparse(node)
+    is_one = isinstance(node, ast.Name | ast.Attribute | ast.Call | ast.Subscript)
+    return f"{text if is_one else f'({text})'}.contiguous()"

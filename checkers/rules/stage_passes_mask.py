@@ -20,7 +20,7 @@ class StagePassesMask(Rule):
 
     code, symbol = "E7211", "stage-passes-mask"
     message = "`%(cls)s` %(what)s the mask `%(name)s`"
-    advice = "Keep `mask_full` as a constant of each stage and compute the mask there."
+    advice = "Do not send `%(name)s`: each stage that uses it computes it, from a mask that it holds as a constant."
     why = (
         "A mask carries no gradient, so nothing is sent back for it and the neighbour waits in the backward "
         "pass. Every stage can compute it from the same constants, at no bandwidth at all."

@@ -11,6 +11,7 @@ from ..finding import Finding
 from ..project.stage_classes import hidden_base
 from ..project.stages import Stages
 from ..rule import Rule, Symptom
+from ..tpstate.fixes import lines_below, safe
 from ..tpstate.verdicts import place_of
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ class StageSetInputTensorMissing(Rule):
     runtime = "RuntimeError: _get_attr_wrapped_model couldn't find attribute set_input_tensor"
     limits = "Only classes named or mapped as stages. Silent where a base class outside the tree may define the method."
     guide = "1.2: set_input_tensor"
+    fix_kind = "safe"
 
     bad = """
     from megatron.core.tensor_parallel import checkpoint
@@ -68,9 +70,26 @@ class StageSetInputTensorMissing(Rule):
                 continue
             found = analysis.project.method(cls, "set_input_tensor")
             if found is None and "set_input_tensor" not in cls.constants:
-                yield self.finding(place_of(cls.module, cls.node), object=cls.name, cls=cls.name)
+                setter = (
+                    "",
+                    "def set_input_tensor(self, input_tensor):",
+                    "    self.input_tensor = input_tensor",
+                )
+                last = cls.node.body[-1]
+                yield self.finding(
+                    place_of(cls.module, cls.node),
+                    object=cls.name,
+                    fix=safe(lines_below(cls.module, last, *setter)),
+                    cls=cls.name,
+                )
             elif found is not None and found[0] is cls and not _uses_argument(found[1]):
-                yield self.finding(place_of(cls.module, found[1]), object=cls.name, cls=cls.name)
+                stored = f"self.input_tensor = {found[1].args.args[1].arg}"
+                yield self.finding(
+                    place_of(cls.module, found[1]),
+                    object=cls.name,
+                    fix=safe(lines_below(cls.module, found[1].body[-1], stored)),
+                    cls=cls.name,
+                )
 
 
 def _uses_argument(method: ast.FunctionDef) -> bool:

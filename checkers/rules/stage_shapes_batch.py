@@ -8,10 +8,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..facts.module import ModuleFacts
 from ..files.source import read_regular
-from ..finding import Finding
+from ..finding import Finding, Fix
 from ..project.training import ShapeConfig, Training, TrainingScript, spelled_out, whole_number
 from ..rule import Rule, Symptom
+from ..tpstate.fixes import replace, unsafe
 from ..tpstate.verdicts import place_of
 
 if TYPE_CHECKING:
@@ -26,7 +28,7 @@ class StageShapesBatch(Rule):
 
     code, symbol = "E7503", "stage-shapes-batch"
     message = "the batch entry of %(shape)s is %(batch)d, and the micro-batch size is %(size)d"
-    advice = "Write %(size)d, or `args.micro_batch_size`."
+    advice = "Write %(size)d in place of %(batch)d, or take it from the arguments: `args.micro_batch_size`."
     why = "The receiver allocates what the shape says; the sender sends what it has. NCCL does not compare the two."
     symptom = Symptom.HANG
     runtime = "The first receive never completes, or the tensors hold parts of others."
@@ -35,6 +37,7 @@ class StageShapesBatch(Rule):
         "for shapes of less than three entries, and where the first entry is no small literal number."
     )
     guide = "1.4 and 3.1: the batch size is 1 in the pipeline"
+    fix_kind = "unsafe"
 
     bad = """
     from onescience.distributed.pipelinetensorshapeconfig import PipelineTensorShapeConfig
@@ -65,10 +68,19 @@ class StageShapesBatch(Rule):
                     others = f", as in {len(shapes) - 1} more" if len(shapes) > 1 else ""
                     yield self.finding(
                         place_of(script.module, shapes[0]),
+                        fix=_resized(script.module, shapes, min(sizes)),
                         shape=ast.unparse(shapes[0]) + others,
                         batch=batch,
                         size=min(sizes),
                     )
+
+
+def _resized(module: ModuleFacts, shapes: list[ast.expr], size: int) -> Fix | None:
+    """The batch entry of each shape, where all of them are written out."""
+    firsts = [shape.elts[0] if isinstance(shape, ast.List | ast.Tuple) else None for shape in shapes]
+    return unsafe(
+        *(replace(module, first, str(size)) if isinstance(first, ast.Constant) else None for first in firsts)
+    )
 
 
 def _batches(config: ShapeConfig) -> Iterator[tuple[ast.expr, int]]:

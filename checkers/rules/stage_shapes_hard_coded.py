@@ -24,7 +24,10 @@ class StageShapesHardCoded(Rule):
 
     code, symbol = "W7529", "stage-shapes-hard-coded"
     message = "%(number)d in stage_shapes fits one grid alone, and `%(size)s` is `%(source)s`"
-    advice = "Compute the entry from the same numbers that the stage is built with."
+    advice = (
+        "Compute it from what the stage is built with, in place of %(number)d: `%(typed)s`, with what the layers in "
+        "front of this boundary make of the grid."
+    )
     why = "The first change of the grid in the configuration makes the receiver allocate another shape than is sent."
     symptom = Symptom.TRAP
     runtime = "After the change: the first receive never completes, or the tensors hold parts of others."
@@ -87,7 +90,17 @@ class StageShapesHardCoded(Rule):
                         number=number.value,
                         size=size,
                         source=ast.unparse(written[size]),
+                        typed=_tokens(size, written),
                     )
+
+
+def _tokens(size: str, written: dict[str | None, ast.expr]) -> str:
+    """The token count of the grid that the stages are built for."""
+    grid = ast.unparse(written[size])
+    patch = written.get("patch_size")
+    if patch is None or size == "patch_size":
+        return f"{grid}[0] * {grid}[1]"
+    return f"prod(-(-size // patch) for size, patch in zip({grid}, {ast.unparse(patch)}))"
 
 
 def _literals(sizes: StageSizes) -> Iterator[ast.Constant]:

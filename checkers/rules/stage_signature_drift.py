@@ -6,22 +6,20 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..facts.module import ClassFacts
-from ..finding import Finding
+from ..facts.module import ClassFacts, ModuleFacts
+from ..facts.nodes import walk
+from ..finding import Edit, Finding, Place
 from ..project.originals import Originals
 from ..project.project import Project
+from ..project.spelling import spelling
 from ..project.stage_classes import parameters
 from ..project.stages import Stage, Stages
 from ..rule import Rule, Scope, Symptom
+from ..tpstate.fixes import replace, unsafe
 from ..tpstate.verdicts import place_of
 
 if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
-
-_SPELLINGS = {
-    "image": "img", "channels": "chans", "channel": "chans", "n": "num", "number": "num", "embedding": "embed",
-    "emb": "embed", "input": "in", "output": "out", "head": "heads", "win": "window", "depths": "depth",
-}  # fmt: skip
 
 
 class StageSignatureDrift(Rule):
@@ -29,7 +27,7 @@ class StageSignatureDrift(Rule):
 
     code, symbol = "W7222", "stage-signature-drift"
     message = "`%(cls)s.__init__` has %(mine)s where the original `%(original)s` has %(theirs)s"
-    advice = "Use the name and default of the original model."
+    advice = "%(typed)s"
     why = (
         "The training script, the checkpoints and the reader take the stages for the original model cut in "
         "pieces. A default that differs builds another model where the script is silent."
@@ -39,6 +37,7 @@ class StageSignatureDrift(Rule):
     limits = "Defaults that are plain values; names only where one is a common spelling of the other."
     guide = "Principles: keep the parameters consistent"
     scope = Scope.GUIDE
+    fix_kind = "unsafe"
 
     bad = """
     from torch import nn
@@ -100,7 +99,7 @@ class StageSignatureDrift(Rule):
             return
         mine = parameters(init)
         nodes = {arg.arg: arg for arg in (*init.args.args, *init.args.kwonlyargs)}
-        renamed = {_spelling(name): name for name in theirs if name not in mine}
+        renamed = {spelling(name): name for name in theirs if name not in mine}
         for name, default in mine.items():
             if name in ("config", "megatron_config"):
                 continue
@@ -111,9 +110,36 @@ class StageSignatureDrift(Rule):
                 mine_text, theirs_text = (
                     f"`{name}={ast.unparse(value)}`" for value in (default, wanted) if value is not None
                 )
-                yield self.finding(where, mine=mine_text, theirs=theirs_text, **fields)  # type: ignore[arg-type]
-            elif name not in theirs and _spelling(name) in renamed:
-                yield self.finding(where, mine=f"`{name}`", theirs=f"`{renamed[_spelling(name)]}`", **fields)  # type: ignore[arg-type]
+                yield self.finding(
+                    where,
+                    fix=unsafe(replace(stage.cls.module, default, ast.unparse(wanted)))
+                    if default and wanted
+                    else None,
+                    mine=mine_text,
+                    theirs=theirs_text,
+                    typed=f"Write {theirs_text} here, or change the default of `{original.name}` too.",
+                    **fields,  # type: ignore[arg-type]
+                )
+            elif name not in theirs and spelling(name) in renamed:
+                right = renamed[spelling(name)]
+                yield self.finding(
+                    where,
+                    fix=unsafe(*_renamed(stage.cls.module, init, nodes[name], right)),
+                    mine=f"`{name}`",
+                    theirs=f"`{right}`",
+                    typed=f"Rename `{name}` to `{right}`, here and in the calls that name it.",
+                    **fields,  # type: ignore[arg-type]
+                )
+
+
+def _renamed(module: ModuleFacts, init: ast.FunctionDef, parameter: ast.arg, right: str) -> Iterator[Edit]:
+    """The parameter and its uses in the constructor under another name."""
+    start = place_of(module, parameter)
+    end = start.column + len(parameter.arg)
+    yield Edit(Place(start.path, start.line, start.column, start.line, end), right)
+    for node in walk(init):
+        if isinstance(node, ast.Name) and node.id == parameter.arg:
+            yield replace(module, node, right)
 
 
 def _differ(mine: ast.expr | None, theirs: ast.expr | None) -> bool:
@@ -127,8 +153,3 @@ def _differ(mine: ast.expr | None, theirs: ast.expr | None) -> bool:
     return (list(left) if isinstance(left, tuple | list) else left) != (
         list(right) if isinstance(right, tuple | list) else right
     )
-
-
-def _spelling(name: str) -> str:
-    words = name.lower().split("_")
-    return "_".join(_SPELLINGS.get(word, word) for word in words)

@@ -24,6 +24,7 @@ _LOADERS = re.compile(
     r"(^|\.)(YParams|safe_load|full_load|unsafe_load|OmegaConf\.load|load_yaml|load_config)$"
 )
 _LOADED = re.compile(r"YParams|_load\b|OmegaConf|load_yaml|load_config")
+_EACH = "the values that it needs one by one"
 _MODEL_KEYS = frozenset(
     "img_size patch_size embed_dim window_size in_chans out_chans depth depths mask mask_full mlp_ratio".split()
 )
@@ -34,7 +35,7 @@ class StageTakesYamlConfig(Rule):
 
     code, symbol = "E7204", "stage-takes-yaml-config"
     message = "`%(cls)s.__init__` takes the whole YAML configuration as `%(name)s`"
-    advice = "Take the scalars one by one (`img_size`, `embed_dim`, …) and Megatron's config as `config`."
+    advice = "Take %(scalars)s, and Megatron's config as `config`."
     why = (
         "The stages share one signature with the original model. A configuration object hides what it needs, breaks "
         "saving of the constructor's arguments, and is easily mistaken for Megatron's config."
@@ -86,7 +87,11 @@ class StageTakesYamlConfig(Rule):
             used = arg.arg in ("config", "params", "args") and bool(read & _MODEL_KEYS)
             if typed or named or used:
                 yield self.finding(
-                    place_of(stage.cls.module, arg), object=stage.cls.name, cls=stage.cls.name, name=arg.arg
+                    place_of(stage.cls.module, arg),
+                    object=stage.cls.name,
+                    cls=stage.cls.name,
+                    name=arg.arg,
+                    scalars=f"what it reads one by one (`{', '.join(sorted(read))}`)" if read else _EACH,
                 )
 
     def _calls(self, found: StageMap) -> Iterator[Finding]:
@@ -113,6 +118,7 @@ class StageTakesYamlConfig(Rule):
                             object=func.id,
                             message="a stage is given the whole YAML configuration `%(name)s`",
                             name=value.id,
+                            scalars=_EACH,
                         )
 
 

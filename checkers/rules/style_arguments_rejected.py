@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
+import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..finding import Finding
+from ..finding import Finding, Fix
+from ..project.spelling import of_same_meaning
+from ..project.stage_classes import parameters as defaults
 from ..rule import Rule, Symptom
 from ..tpstate.callers import (
     by_written_call,
@@ -18,7 +20,8 @@ from ..tpstate.callers import (
     through_super,
     written_in,
 )
-from ..tpstate.events import Rejected
+from ..tpstate.events import Rejected, Site
+from ..tpstate.fixes import remove_keyword, rename_keyword, unsafe
 from ..tpstate.verdicts import site_place
 
 if TYPE_CHECKING:
@@ -44,6 +47,7 @@ class StyleArgumentsRejected(Rule):
     )
     guide = "2.3: passing arguments from stage to layer"
     maturity = "stable"
+    fix_kind = "unsafe"
 
     bad = """
     from torch import nn
@@ -107,28 +111,35 @@ class StyleArgumentsRejected(Rule):
                 continue
             if not signature_is_known(analysis.project, cls, "__init__"):
                 continue
+            hint, fix = _repair(event, site)
             yield self.finding(
                 site_place(site),
+                fix=fix,
                 object=written_in(site),
                 evidence=inner_steps(event, site, f"`{cls.name}.__init__` is called here: {event.problem}"),
                 call=callee_text(site),
                 cls=cls.name,
                 problem=event.problem,
-                hint=_hint(event),
+                hint=hint,
             )
 
 
-def _hint(event: Rejected) -> str:
+def _repair(event: Rejected, site: Site) -> tuple[str, Fix | None]:
+    """What to type, in words and as edits: the parameter that means the same, else the argument taken out."""
     assert event.holder is not None
-    known = parameters(event.holder.methods["__init__"])
-    takes = f"`{event.holder.name}` takes: {', '.join(known)}."
+    name, method = event.parameter, event.holder.methods["__init__"]
+    takes = f"`{event.holder.name}` takes: {', '.join(parameters(method))}."
     if "missing" in event.problem:
-        return f"Pass `{event.parameter}=…`. {takes}"
-    near = difflib.get_close_matches(event.parameter, known, 1)
-    if near:
-        return f"Did you mean `{near[0]}`? {takes}"
-    return (
-        f"Take `{event.parameter}` out, or choose a style that takes it. {takes}"
-        if event.parameter
-        else takes
-    )
+        return f"Pass `{name}=…`. {takes}", None
+    call = site.node
+    if not name or not isinstance(call, ast.Call):
+        return takes, None
+    given = {keyword.arg for keyword in call.keywords}
+    free = [other for other in parameters(method) if other not in given]
+    needed = [other for other, default in defaults(method).items() if default is None and other in free]
+    right = of_same_meaning(name, free) or (needed[0] if len(needed) == 1 and name != "config" else None)
+    if right is not None:
+        hint = f"Write `{right}=` in place of `{name}=`: `{event.holder.name}` names it so."
+        return f"{hint} {takes}", unsafe(rename_keyword(site.module, call, name, right))
+    hint = f"Take `{name}` out, or choose a style that takes it. {takes}"
+    return hint, unsafe(remove_keyword(site.module, call, name))

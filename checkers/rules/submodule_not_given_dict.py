@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from ..project.dict_interface import dict_forward_of
 from ..rule import Rule, Symptom
 from ..tpstate.callers import by_written_call, callee_text, owner_of, through_super, written_at, written_in
 from ..tpstate.events import Event, Rejected, Site, TensorKeyed
+from ..tpstate.fixes import replace, safe
 from ..tpstate.verdicts import site_place
 
 if TYPE_CHECKING:
@@ -22,12 +24,13 @@ class SubmoduleNotGivenDict(Rule):
 
     code, symbol = "E7303", "submodule-not-given-dict"
     message = "`%(call)s` runs `%(cls)s.forward`, which reads a dict, and is given %(given)s"
-    advice = 'Pass the dict: `block(obj)` with `obj = {"x": x, "mask": mask}`.'
+    advice = "Pass the dict: `%(typed)s`."
     why = "All blocks below a fuser share one interface, so that a mask can be added or left out without touching them."
     symptom = Symptom.CRASH
     runtime = "IndexError: only integers, slices … are valid indices (got str), or a TypeError of forward()"
     limits = "Silent where the block or what it is given cannot be told, and where its forward takes tensors as well."
     guide = "Principle 12: one forward interface for fusers"
+    fix_kind = "safe"
 
     bad = """
     import torch
@@ -95,10 +98,13 @@ class SubmoduleNotGivenDict(Rule):
 
     def _finding(self, site: Site, cls: ClassFacts, given: str) -> Finding:
         line = cls.methods["forward"].lineno
+        typed = _as_dict(site)
         return self.finding(
             site_place(site),
             object=written_in(site),
             evidence=(Evidence(cls.module.display, line, f"`{cls.name}.forward` is declared here"),),
+            fix=safe(replace(site.module, site.node, typed)) if typed else None,
+            typed=typed or 'block({"x": x, "mask": mask})',
             call=callee_text(site),
             cls=cls.name,
             given=given,
@@ -109,3 +115,14 @@ def _call_of(keyed: TensorKeyed) -> Site:
     """The call that entered the forward, as the user wrote it."""
     entered = Event(keyed.stack[-1], keyed.owner, keyed.branch, keyed.choice, keyed.stack[:-1], keyed.root)
     return written_at(entered, "")
+
+
+def _as_dict(site: Site) -> str:
+    """The call with its tensor, and its mask where it has one, in the dict; nothing where more is given."""
+    call = site.node
+    if not isinstance(call, ast.Call) or call.keywords or not 1 <= len(call.args) <= 2:
+        return ""
+    if any(isinstance(value, ast.Starred) for value in call.args):
+        return ""
+    given = (*map(ast.unparse, call.args), "None")[:2]
+    return f'{ast.unparse(call.func)}({{"x": {given[0]}, "mask": {given[1]}}})'

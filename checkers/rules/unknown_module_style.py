@@ -7,11 +7,12 @@ import difflib
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..finding import Finding
+from ..finding import Finding, Fix
 from ..project.registries import is_extended
 from ..rule import Rule, Symptom
 from ..tpstate.callers import callee_text, sites, written_in
 from ..tpstate.events import Site, UnknownKey
+from ..tpstate.fixes import replace, unsafe
 from ..tpstate.verdicts import at, first_certain, site_place
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ class UnknownModuleStyle(Rule):
     )
     guide = "2.2: register the distributed modules"
     maturity = "stable"
+    fix_kind = "unsafe"
 
     bad = """
     from torch import nn
@@ -90,6 +92,7 @@ class UnknownModuleStyle(Rule):
                 evidence=(at(event.site, f"looked up in `{event.registry}` here"),),
                 decided=certain is not None,
                 call=callee_text(site) if site is not event.site else f"{event.registry}[…]",
+                fix=_respell(site, event),
                 style=event.key_name,
                 registry=event.registry,
                 hint=_hint(event),
@@ -121,11 +124,23 @@ def _passes_style(call: ast.Call) -> bool:
     return any(keyword.arg == "style" for keyword in call.keywords)
 
 
+def _respell(site: Site, event: UnknownKey) -> Fix | None:
+    """The style that is nearest to what was written, where one is near and the call writes the style out."""
+    near = difflib.get_close_matches(event.key_name, event.choices, 1, 0.75)
+    given = (
+        [*site.node.args, *(k.value for k in site.node.keywords)] if isinstance(site.node, ast.Call) else []
+    )
+    written = next(
+        (value for value in given if isinstance(value, ast.Constant) and value.value == event.key_name), None
+    )
+    return unsafe(replace(site.module, written, f'"{near[0]}"')) if near and written is not None else None
+
+
 def _hint(event: UnknownKey) -> str:
     near = difflib.get_close_matches(event.key_name, event.choices, 1, 0.75)
     known = ", ".join(sorted(event.choices)[:12]) + (", …" if len(event.choices) > 12 else "")
     return (
-        f'Did you mean "{near[0]}"?'
+        f'Write `style="{near[0]}"`.'
         if near
         else f"Register it in `{event.registry}`, or choose one of: {known}."
     )

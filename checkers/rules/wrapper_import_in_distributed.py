@@ -21,7 +21,7 @@ class WrapperImportInDistributed(Rule):
 
     code, symbol = "W7402", "wrapper-import-in-distributed"
     message = "`%(module)s` imports `%(wrapper)s`, the wrapper of its own family"
-    advice = "Import the class it needs from its own file: `from .%(example)s import …`."
+    advice = "Import the class that it needs from that class's own file, in place of `%(wrapper)s`."
     why = "The wrapper names, and often imports, every module of its family: one more import closes a circle."
     symptom = Symptom.TRAP
     runtime = "ImportError: cannot import name … from partially initialized module, as soon as the registry is not lazy"
@@ -90,5 +90,4 @@ class WrapperImportInDistributed(Rule):
                             ),
                             module=module.name,
                             wrapper=wrapper.name,
-                            example=module.path.stem.replace("distributed", "distributedlocal"),
                         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import difflib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ..files.discovery import display
@@ -25,7 +25,7 @@ class YamlKeyMissing(Rule):
 
     code, symbol = "E7518", "yaml-key-missing"
     message = "`%(read)s`: %(file)s has no key `%(key)s`%(section)s"
-    advice = "Add the key to the file, or read one that is there: %(present)s."
+    advice = "Add `%(key)s:` to %(file)s%(section)s%(present)s."
     why = (
         "The script stops only when that line runs: often after the model is built and every rank has joined."
     )
@@ -89,7 +89,7 @@ class YamlKeyMissing(Rule):
                 problem=load.problem,
             )
         elif section_missing(load) and load.file is not None:
-            present = ", ".join(f"`{key}`" for key in load.file.data)
+            near = _like(str(load.section), [str(key) for key in load.file.data])
             name, text = display(load.file.path), ast.unparse(load.node)
             yield self.finding(
                 place,
@@ -98,7 +98,7 @@ class YamlKeyMissing(Rule):
                 file=name,
                 key=load.section,
                 section=" at its top",
-                present=present,
+                present=f", or read the section that is there: `{near}`" if near else "",
             )
 
     def _check_read(self, script: TrainingScript, read: KeyRead) -> Iterator[Finding]:
@@ -109,7 +109,7 @@ class YamlKeyMissing(Rule):
             look_up(file.data, read.keys)
         except MissingKey as missing:
             key, above = read.keys[missing.index], ".".join(read.keys[: missing.index])
-            near = difflib.get_close_matches(key, missing.present, 3) or missing.present[:6]
+            near = _like(key, missing.present)
             evidence = (at(Site(script.module, read.load.node), f"{display(file.path)} is loaded here"),)
             yield self.finding(
                 place_of(script.module, read.node),
@@ -119,5 +119,19 @@ class YamlKeyMissing(Rule):
                 file=display(file.path),
                 key=key,
                 section=f" in `{above}`" if above else "",
-                present=", ".join(f"`{name}`" for name in near) or "there is none",
+                present=f", or read the key that is there: `{near}`" if near else "",
             )
+
+
+def _like(key: str, present: Sequence[str]) -> str | None:
+    """A key that is there and holds the same kind of value: another spelling, or another set of the same thing.
+
+    `train_time` and `val_time` are alike; `train_time` and `train_ratio` are near in letters alone.
+    """
+    for name in difflib.get_close_matches(key, present, 5, 0.5):
+        mine, other = key.split("_"), name.split("_")
+        last = difflib.SequenceMatcher(None, mine[-1], other[-1]).ratio()
+        first = difflib.SequenceMatcher(None, "_".join(mine[:-1]), "_".join(other[:-1])).ratio()
+        if last >= 0.75 and (first >= 0.75 or len(mine) == len(other) > 1):
+            return name
+    return None

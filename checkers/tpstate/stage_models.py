@@ -18,15 +18,15 @@ from .values import Const, Heap, Obj, Seq, Value, poly_of
 KEPT_BY_ALL_RANKS, KEPT_SPLIT = 2 + 2, 3 + 1 + 4 + 4
 """Numbers per token and channel that a block keeps: of its LayerNorms, and those that tensor parallelism splits."""
 
-_DEPTH = ("depth", "num_layers", "n_layers", "num_blocks", "n_blocks", "depths")
+BLOCK_COUNTS = ("depth", "num_layers", "n_layers", "num_blocks", "n_blocks", "depths")
 
 _PARTS = ("num_local", "num_global")
 
-_RATES = ("drop_path", "drop_path_rate", "drop_path_rates", "dpr", "drop_paths")
+RATES = ("drop_path", "drop_path_rate", "drop_path_rates", "dpr", "drop_paths")
 
 _WIDTH = ("dim", "embed_dim", "hidden_size", "hidden_dim", "d_model")
 
-_HEADS = ("num_heads", "n_heads", "num_attention_heads", "nhead")
+HEAD_COUNTS = ("num_heads", "n_heads", "num_attention_heads", "nhead")
 
 _GRID = ("input_resolution", "resolution", "grid", "img_size")
 
@@ -126,8 +126,8 @@ def balance(analysis: Analysis, family: Family) -> Balance | None:
 
 def _is_stack(obj: Obj, method: ast.FunctionDef) -> bool:
     names = {arg.arg for arg in (*method.args.args, *method.args.kwonlyargs)}
-    sized = bool(names & set(_WIDTH)) or bool(names & set(_HEADS))
-    return sized and bool(names & {*_DEPTH, *_PARTS} or names & set(_RATES))
+    sized = bool(names & set(_WIDTH)) or bool(names & set(HEAD_COUNTS))
+    return sized and bool(names & {*BLOCK_COUNTS, *_PARTS} or names & set(RATES))
 
 
 def _in_constructor(analysis: Analysis, cls: ClassFacts, event: Built) -> Site | None:
@@ -147,16 +147,16 @@ def _in_constructor(analysis: Analysis, cls: ClassFacts, event: Built) -> Site |
 def _stack(analysis: Analysis, cls: ClassFacts, events: list[tuple[Built, Site]]) -> Stack:
     first, site = events[0]
     args = _arguments(analysis, first)
-    depth = _first_number(args, _DEPTH)
+    depth = _first_number(args, BLOCK_COUNTS)
     if depth is None and any(name in args for name in _PARTS):
         parts = [_integer(args.get(name)) for name in _PARTS if name in args]
         depth = None if None in parts else sum(part or 0 for part in parts)
-    elif not any(name in args for name in _DEPTH):
+    elif not any(name in args for name in BLOCK_COUNTS):
         depth = len(events)
     rates: list[float] | None = []
     has_rates = False
     for event, _ in events:
-        given = next((event.obj.args[name] for name in _RATES if name in event.obj.args), None)
+        given = next((event.obj.args[name] for name in RATES if name in event.obj.args), None)
         has_rates = has_rates or given is not None
         part = _floats(given)
         rates = None if part is None or rates is None else rates + part
@@ -166,7 +166,7 @@ def _stack(analysis: Analysis, cls: ClassFacts, events: list[tuple[Built, Site]]
         site=site,
         depth=depth,
         dim=_first_number(args, _WIDTH),
-        heads=_first_number(args, _HEADS),
+        heads=_first_number(args, HEAD_COUNTS),
         tokens=_product(next((args[name] for name in _GRID if name in args), None)),
         window=_integers(args.get("window_size")),
         rates=tuple(rates) if rates else None,

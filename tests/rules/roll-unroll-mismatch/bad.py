@@ -11,5 +11,5 @@ class EarthBlock(nn.Module):
             x = x.roll(shifts=(-shift_pl, -shift_lat, -shift_lon), dims=(1, 2, 3))
         x = self.attn(x)
         if self.roll:
-            x = torch.roll(x, (shift_pl, shift_lon, shift_lat), dims=(1, 2, 3))  # [roll-unroll-mismatch, roll-unroll-mismatch]
+            x = torch.roll(x, (shift_pl, shift_lon, shift_lat), dims=(1, 2, 3))  # [roll-unroll-mismatch]
         return x

@@ -13,8 +13,8 @@ class Ocean_stage0(nn.Module):
         self.config = config
         self.block = nn.Linear(width, width)
 
-    def state_dict_for_save_checkpoint(self, prefix='', keep_vars=False):
-        return self.state_dict(prefix=prefix, keep_vars=keep_vars)
+    def sharded_state_dict(self, prefix="", sharded_offsets=(), metadata=None):
+        return {f"{prefix}{name}": value for name, value in self.state_dict(keep_vars=True).items()}
 
     def set_input_tensor(self, input_tensor):
         self.input_tensor = input_tensor
@@ -32,8 +32,8 @@ class Ocean_stage1(nn.Module):
         self.config = config
         self.block = nn.Linear(width, width)
 
-    def state_dict_for_save_checkpoint(self, prefix='', keep_vars=False):
-        return self.state_dict(prefix=prefix, keep_vars=keep_vars)
+    def sharded_state_dict(self, prefix="", sharded_offsets=(), metadata=None):
+        return {f"{prefix}{name}": value for name, value in self.state_dict(keep_vars=True).items()}
 
     def set_input_tensor(self, input_tensor):
         self.input_tensor = input_tensor
