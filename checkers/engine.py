@@ -87,8 +87,10 @@ def _result(found: list[Finding], skipped: list[Skipped], analysis: Analysis, fi
     summary = Summary(
         files=files.seen,
         parallel_layers=census.layers,
+        row_layers=census.rows,
         inputs_decided=census.decided,
         inputs_undecided=census.undecided,
+        suppressed=len([finding for finding in suppressed if finding.decided]),
         by_symbol=dict(sorted(Counter(finding.symbol for finding in findings).items())),
     )
     too_large: dict[str, list[str]] = {}

@@ -68,12 +68,19 @@ class Finding:
 
 @dataclass
 class Summary:
-    """Figures that keep silence from being mistaken for proof."""
+    """Figures that keep silence from being mistaken for proof.
+
+    Inputs are those of the `row_layers` among the parallel layers, one for each place that calls one; a row-parallel
+    layer of which no call was followed counts as one undecided input. `suppressed` counts findings that a comment
+    switches off.
+    """
 
     files: int = 0
     parallel_layers: int = 0
+    row_layers: int = 0
     inputs_decided: int = 0
     inputs_undecided: int = 0
+    suppressed: int = 0
     by_symbol: dict[str, int] = field(default_factory=dict)
 
 

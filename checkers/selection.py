@@ -21,6 +21,15 @@ def selected_rules(settings: Settings) -> tuple[Rule, ...]:
     return tuple(rule for rule in all_rules() if rule in wanted and rule not in unwanted)
 
 
+def failing(settings: Settings) -> set[str]:
+    """The symbols of the rules whose findings make the exit code 1.
+
+    Raises:
+        SettingsError: a name of `fail_on` matches no rule.
+    """
+    return {rule.symbol for rule in _matching(settings.fail_on, "fail-on")}
+
+
 def find_rules(name: str) -> tuple[Rule, ...]:
     """The rules of a symbol, an id or the beginning of one; the letter of an id may be that of an earlier version.
 
@@ -55,6 +64,19 @@ def _matches(rule: Rule, name: str) -> bool:
 
 def _unknown(name: str) -> str:
     known = [word for rule in all_rules() for word in (rule.symbol, rule.code)]
-    near = difflib.get_close_matches(name, known, 1) or difflib.get_close_matches(name.upper(), known, 1)
+    near = (
+        _meant_kinds(name)
+        or [rule.code for rule in all_rules() if rule.code[1:] == name]
+        or difflib.get_close_matches(name, known, 1)
+        or difflib.get_close_matches(name.upper(), known, 1)
+    )
     hint = f"did you mean {near[0]}?" if near else "`onescience-check rules` lists all"
     return f"no rule is called {name!r}; {hint}"
+
+
+def _meant_kinds(name: str) -> list[str]:
+    """`EW`, `e` and `errors` mean beginnings of ids."""
+    words = {"error": "E", "warning": "W", "refactor": "R", "convention": "C"}
+    kinds = words.get(name.lower().removesuffix("s"), name.upper())
+    known = {rule.code[0] for rule in all_rules()}
+    return [",".join(kinds)] if set(kinds) <= known and ",".join(kinds) != name else []

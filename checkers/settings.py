@@ -96,6 +96,8 @@ def _convert(path: Path, section: dict[str, Any]) -> Iterator[tuple[str, Any]]:
         wanted, convert = _KINDS[key]
         try:
             yield key, convert(value)
+        except SettingsError as error:
+            raise SettingsError(f"{path}: {written}: {error}") from None
         except (TypeError, ValueError, AttributeError, LookupError):
             raise SettingsError(f"{path}: {written} = {value!r}: write {wanted}") from None
 
@@ -147,7 +149,43 @@ def _providers(value: Any) -> tuple[dict[str, str], ...]:
         value = [{"name": row[0], **dict(pair.split("=", 1) for pair in row[1:])} for row in rows]
     if not all("." in row["name"] for row in value):
         raise ValueError
-    return tuple({key: str(item) for key, item in row.items()} for row in value)
+    rows = tuple({key: _plain(item) for key, item in row.items()} for row in value)
+    for row in rows:
+        for key, item in row.items():
+            _known(key, tuple(_PROVIDER), "keys of a provider")
+            if _PROVIDER[key]:
+                _known(item, _PROVIDER[key], f"values of {key}")
+    return rows
+
+
+def _plain(item: Any) -> str:
+    return str(item).lower() if isinstance(item, bool) else str(item)
+
+
+def _known(word: str, known: tuple[str, ...], what: str) -> None:
+    if word not in known:
+        near = difflib.get_close_matches(word.lower(), known, 1)
+        hint = f"did you mean {near[0]}?" if near else f"{what}: {', '.join(known)}"
+        raise SettingsError(f"{word!r} is not known; {hint}")
+
+
+def _prefixes(value: Any) -> tuple[str, ...]:
+    """What makes a run fail: an empty list would let everything pass."""
+    found = words(value)
+    if not found:
+        raise ValueError
+    return found
+
+
+_FLAGS = ("true", "false")
+_PROVIDER: dict[str, tuple[str, ...]] = {
+    "name": (),
+    "kind": ("column", "row", "replicated", "embedding", "plain"),
+    "returns": ("pair", "tensor", "undecided"),
+    "gather_output": _FLAGS,
+    "input_is_parallel": _FLAGS,
+}
+"""What a row of `providers` may say; `tpstate.provider_table` has the meaning."""
 
 
 _LIST = "names separated by commas, or a TOML list of strings"
@@ -165,7 +203,7 @@ _KINDS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "framework": (_LIST, words),
     "allow_plain_linear": (_LIST, words),
     "sequence_parallel": ("true or false", _flag),
-    "fail_on": ("id prefixes such as E,W", words),
+    "fail_on": ("symbols, ids or beginnings of ids, such as E,W", _prefixes),
 }
 
 assert set(_KINDS) | {"base"} == {item.name for item in fields(Settings)}

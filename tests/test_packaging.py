@@ -8,7 +8,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 import yaml
+
+from .report.small_model import FILES, SRC, YAML
 
 ROOT = Path(__file__).parent.parent
 
@@ -19,6 +22,49 @@ def test_hooks_call_commands_that_exist() -> None:
     for hook in hooks:
         assert hook["entry"].split()[0] in ("onescience-check", "pylint")
         assert hook["require_serial"], "each run reads the project: many at a time would read it many times"
+
+
+@pytest.mark.parametrize("number", [0, 1])
+@pytest.mark.parametrize(
+    ("file", "old", "new", "symbol"),
+    [
+        (
+            f"{SRC}/modules/fuser/tinydistributedfuser.py",
+            "num_heads",
+            "head_count",
+            "style-arguments-rejected",
+        ),
+        (YAML, "  dim: 32\n", "", "yaml-key-missing"),
+    ],
+)
+def test_a_commit_that_breaks_unchanged_callers_is_stopped(
+    tmp_path: Path, number: int, file: str, old: str, new: str, symbol: str
+) -> None:
+    """As pre-commit runs a hook: only where a staged file is of its types, and from the top of the project."""
+    hook = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8"))[number]
+    for name, text in FILES.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text.replace(old, new) if name == file else text, "utf-8")
+    assert {".py": "python", ".yaml": "yaml"}[Path(file).suffix] in hook["types_or"]
+    staged = [file] if hook.get("pass_filenames", True) else []
+    command, *arguments = hook["entry"].split()
+    run = (
+        f"import sys; sys.argv[0] = {command!r}; "
+        + {
+            "onescience-check": "from onescience_check.checkers.frontends.cli import main; main()",
+            "pylint": "from pylint import run_pylint; run_pylint()",
+        }[command]
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", run, *arguments, *staged],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode and symbol in done.stdout, done.stdout + done.stderr
 
 
 def test_the_console_script_exists() -> None:

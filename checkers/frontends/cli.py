@@ -170,8 +170,9 @@ def main() -> None:
 def _check(paths: Sequence[Path], settings: Settings, format: Format, strict: bool, statistics: bool) -> int:
     from ..engine import run
     from ..files.discovery import FileSet
-    from ..selection import selected_rules
+    from ..selection import failing, selected_rules
 
+    fails = failing(settings)
     selected_rules(settings)  # an unknown name is refused before any file is read
     with _progress() as progress:
         files = FileSet.gather(paths, settings)
@@ -180,9 +181,9 @@ def _check(paths: Sequence[Path], settings: Settings, format: Format, strict: bo
         from .json_report import render
     else:
         from .text_report import render
-    render(result, files, strict=strict, statistics=statistics)
     for path in files.unusable:
         _say(f"{path.path}: {path.reason}")
+    render(result, files, strict=strict, statistics=statistics)
     broken = [skip for skip in result.skipped if skip.reason.startswith("internal error")]
     for skip in broken:
         _say(
@@ -190,7 +191,7 @@ def _check(paths: Sequence[Path], settings: Settings, format: Format, strict: bo
         )
     if files.unusable or broken:
         return FAILED
-    return FOUND if _is_failing(result, settings, strict) else CLEAN
+    return FOUND if _is_failing(result, fails, strict) else CLEAN
 
 
 def _report(paths: Sequence[Path], settings: Settings, format: ReportFormat) -> int:
@@ -211,9 +212,9 @@ def _report(paths: Sequence[Path], settings: Settings, format: ReportFormat) -> 
     return CLEAN if made.models and all(model.ready for model in made.models) else FOUND
 
 
-def _is_failing(result: Result, settings: Settings, strict: bool) -> bool:
+def _is_failing(result: Result, fails: set[str], strict: bool) -> bool:
     counted: list[Finding] = result.findings + (result.undecided if strict else [])
-    return any(finding.code.startswith(settings.fail_on) for finding in counted)
+    return any(finding.symbol in fails for finding in counted)
 
 
 def _sizes(text: str) -> tuple[int, ...]:

@@ -115,16 +115,25 @@ def _print_summary(console: Console, result: Result, strict: bool) -> None:
     kinds = Counter({"E": "error", "W": "warning"}.get(finding.code[0], "suggestion") for finding in findings)
     parts = [_count(kinds[kind], kind) for kind in ("error", "warning", "suggestion") if kinds[kind]]
     places = f" in {_count(len({finding.place.path for finding in findings}), 'file')}" if findings else ""
-    console.print(Text((", ".join(parts) or "No findings") + places + ".", style="bold"))
+    off = f", {_count(summary.suppressed, 'finding')} switched off by comments" if summary.suppressed else ""
+    if summary.files or findings:
+        console.print(Text((", ".join(parts) or "No findings") + places + off + ".", style="bold"))
     if not summary.parallel_layers:
         console.print(
             f"{_count(summary.files, 'Python file')}, no parallel layer seen: there was nothing to decide."
         )
-    else:
-        hint = "" if strict or not summary.inputs_undecided else " (--strict lists them)"
+    elif not summary.inputs_decided + summary.inputs_undecided:
         console.print(
-            f"{_count(summary.files, 'Python file')}, {_count(summary.parallel_layers, 'parallel layer')} seen; "
-            f"{_count(summary.inputs_decided, 'input')} decided, {summary.inputs_undecided} could not be{hint}."
+            f"{_count(summary.files, 'Python file')}, {_count(summary.parallel_layers, 'parallel layer')} seen, none "
+            "of them row-parallel: there was no input to decide."
+        )
+    else:
+        inputs = summary.inputs_decided + summary.inputs_undecided
+        hint = "" if strict or not summary.inputs_undecided else " (--strict lists undecided places)"
+        console.print(
+            f"{_count(summary.files, 'Python file')}, {_count(summary.parallel_layers, 'parallel layer')} seen, "
+            f"{summary.row_layers} of them row-parallel, with {_count(inputs, 'input')}: "
+            f"{summary.inputs_decided} decided, {summary.inputs_undecided} could not be{hint}."
         )
     if findings:
         console.print(

@@ -1,4 +1,8 @@
-"""How many parallel layers were seen, and for how many row-parallel ones the state of the input could be decided."""
+"""How many parallel layers were seen, and for how many row-parallel ones the state of the input could be decided.
+
+The figures add up: each row-parallel layer has an input for every place that calls it, and one, undecided, where no
+call of it was followed.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +17,10 @@ from .values import Const
 
 @dataclass(frozen=True)
 class Census:
-    """Layers by the place that builds them; inputs of row-parallel layers by the place that calls them."""
+    """Layers, and row-parallel ones among them, by the place that builds them; their inputs by the place that calls."""
 
     layers: int
+    rows: int
     decided: int
     undecided: int
 
@@ -23,6 +28,8 @@ class Census:
 def count_layers(analysis: Analysis, paths: set[str]) -> Census:
     """Count over the files of `paths`. An input is decided once one run of its call decided it."""
     layers: set[tuple[str, int, int]] = set()
+    rows: set[tuple[str, int, int]] = set()
+    called: set[tuple[str, int, int]] = set()
     inputs: dict[tuple[str, int, int], bool] = {}
     for event in analysis.log.events:
         if event.site.module.display not in paths:
@@ -31,7 +38,11 @@ def count_layers(analysis: Analysis, paths: set[str]) -> Census:
             row = event.obj.attrs.get("__provider__")
             if isinstance(row, Const) and row.value.kind != PLAIN:
                 layers.add(event.site.key)
+                if row.value.kind == ROW:
+                    rows.add(event.site.key)
         elif isinstance(event, ParallelCall) and event.row.kind == ROW:
+            if event.layer.made_at is not None:
+                called.add(event.layer.made_at.key)
             inputs[event.site.key] = inputs.get(event.site.key, False) or judge(event) is not Verdict.UNKNOWN
     decided = sum(inputs.values())
-    return Census(len(layers), decided, len(inputs) - decided)
+    return Census(len(layers), len(rows), decided, len(inputs) - decided + len(rows - called))

@@ -106,6 +106,13 @@ def test_exit_codes(command: Run, tmp_path: Path) -> None:
         (["--select", "pair-use"], "select: no rule is called 'pair-use'; did you mean pair-used?"),
         (["--ignore", "E7109"], "ignore: no rule is called 'E7109'; did you mean E7101?"),
         (["--select", "E8"], "no rule is called 'E8'"),
+        (["--fail-on", "Q"], "fail-on: no rule is called 'Q'"),
+        (["--fail-on", "EW"], "fail-on: no rule is called 'EW'; did you mean E,W?"),
+        (["--fail-on", "e"], "did you mean E?"),
+        (["--fail-on", "error"], "did you mean E?"),
+        (["--fail-on", "7101"], "did you mean E7101?"),
+        (["--select", "warnings"], "did you mean W?"),
+        (["bad-gate"], "fail-on: no rule is called 'Q'"),
         (["--tp", "two"], "write sizes such as 1,2,4,8"),
         (["--jobs", "0"], "--jobs"),
         (["--format", "xml"], "xml"),
@@ -125,6 +132,7 @@ def test_what_cannot_be_done_is_said_and_gives_2(
     for name, text in (
         ("crash/crash.py", LAYER),
         ("bad-settings/setup.cfg", "[onescience-check]\nprofil = guide"),
+        ("bad-gate/setup.cfg", "[onescience-check]\nfail-on = Q"),
     ):
         (tmp_path / name).parent.mkdir()
         (tmp_path / name).write_text(text)

@@ -50,7 +50,7 @@ def result(
     *findings: Finding, undecided: tuple[Finding, ...] = (), skipped: tuple[Skipped, ...] = ()
 ) -> Result:
     counts = {item.symbol: 1 for item in findings}
-    return Result(list(findings), list(undecided), list(skipped), Summary(7, 3, 2, 1, counts))
+    return Result(list(findings), list(undecided), list(skipped), Summary(7, 5, 3, 2, 1, 0, counts))
 
 
 def shown(
@@ -81,7 +81,8 @@ def test_a_finding_shows_code_evidence_and_what_to_type(
         "        4 +         盘 = self.fc(x)[0]; y = act(盘)\n"
         "\n"
         "1 error in 1 file.\n"
-        "7 Python files, 3 parallel layers seen; 2 inputs decided, 1 could not be (--strict lists them).\n"
+        "7 Python files, 5 parallel layers seen, 3 of them row-parallel, with 3 inputs: 2 decided, 1 could not be "
+        "(--strict lists undecided places).\n"
         "`onescience-check explain parallel-linear-tuple-used` says why, with a bad and a good example.\n"
     )
 
@@ -102,13 +103,31 @@ def test_silence_is_not_proof(files: FileSet, capsys: pytest.CaptureFixture[str]
     text = shown(capsys, files, clean)
     assert "No findings.\n" in text
     assert "cannot be told" not in text
-    assert "1 could not be (--strict lists them)" in text
+    assert "1 could not be (--strict lists undecided places)" in text
     assert "1 file not analysed, or only in part:\n  bad.py: syntax error at line 3: x\n" in text
     assert "Could not be decided:" in shown(capsys, files, clean, strict=True)
     clean.summary = Summary(files=7)
     assert "7 Python files, no parallel layer seen: there was nothing to decide." in shown(
         capsys, files, clean
     )
+    clean.summary = Summary(files=7, parallel_layers=2)
+    assert "none of them row-parallel: there was no input to decide." in shown(capsys, files, clean)
+
+
+def test_findings_that_comments_switch_off_are_counted(
+    files: FileSet, capsys: pytest.CaptureFixture[str]
+) -> None:
+    what = result()
+    what.summary.suppressed = 2
+    assert "No findings, 2 findings switched off by comments.\n" in shown(capsys, files, what)
+
+
+def test_nothing_is_said_of_files_that_are_not_there(
+    files: FileSet, capsys: pytest.CaptureFixture[str]
+) -> None:
+    what = result()
+    what.summary = Summary()
+    assert "No findings" not in shown(capsys, files, what)
 
 
 def test_statistics_count_each_rule(files: FileSet, capsys: pytest.CaptureFixture[str]) -> None:
@@ -158,8 +177,10 @@ def test_json_is_version_1(files: FileSet, capsys: pytest.CaptureFixture[str]) -
     assert document["skipped"] == [{"path": "bad.py", "reason": "why"}]
     assert document["summary"] == {
         "files": 7,
-        "parallel_layers": 3,
+        "parallel_layers": 5,
+        "row_layers": 3,
         "inputs_decided": 2,
         "inputs_undecided": 1,
+        "suppressed": 0,
         "by_symbol": {"parallel-linear-tuple-used": 1},
     }
