@@ -149,13 +149,13 @@ def _providers(value: Any) -> tuple[dict[str, str], ...]:
         value = [{"name": row[0], **dict(pair.split("=", 1) for pair in row[1:])} for row in rows]
     if not all("." in row["name"] for row in value):
         raise ValueError
-    rows = tuple({key: _plain(item) for key, item in row.items()} for row in value)
-    for row in rows:
+    made = tuple({key: _plain(item) for key, item in row.items()} for row in value)
+    for row in made:
         for key, item in row.items():
             _known(key, tuple(_PROVIDER), "keys of a provider")
             if _PROVIDER[key]:
                 _known(item, _PROVIDER[key], f"values of {key}")
-    return rows
+    return made
 
 
 def _plain(item: Any) -> str:
