@@ -29,7 +29,7 @@ _LINEAR = "torch.nn.Linear"
 class ParallelAttentionIncomplete(Rule):
     """A distributed attention is parallel only in part."""
 
-    code, symbol = "E7106", "parallel-attention-incomplete"
+    code, symbol = "W7106", "parallel-attention-incomplete"
     message = (
         "`%(plain)s` is %(kind)s while `%(parallel)s` is tensor-parallel: the attention is split only in part"
     )

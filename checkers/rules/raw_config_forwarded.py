@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..facts.nodes import walk
-from ..finding import Edit, Finding, Fix
+from ..finding import Edit, Evidence, Finding, Fix
 from ..project.stage_classes import parameters
 from ..project.stages import Stage, Stages
 from ..rule import Rule, Symptom
@@ -81,9 +82,13 @@ class RawConfigForwarded(Rule):
                 continue
             for name, default in parameters(init).items():
                 if "config" in name and isinstance(default, ast.Constant) and default.value is None:
-                    for finding, call, taken_as in self._handed_on(stage, init, name):
-                        if (stage.cls.module.display, *call, taken_as) not in rejected:
-                            yield finding
+                    found = [
+                        finding
+                        for finding, call, taken_as in self._handed_on(stage, init, name)
+                        if (stage.cls.module.display, *call, taken_as) not in rejected
+                    ]
+                    if found:
+                        yield _joined(found)
 
     def _handed_on(
         self, stage: Stage, init: ast.FunctionDef, name: str
@@ -118,6 +123,14 @@ class RawConfigForwarded(Rule):
                     fix = Fix("safe", (Edit(where, "self.config"),))
                     found = self.finding(where, object=stage.cls.name, fix=fix, cls=stage.cls.name, name=name)
                     yield found, (node.lineno, node.col_offset), keyword.arg
+
+
+def _joined(found: list[Finding]) -> Finding:
+    """One finding for all submodules of a stage that are handed the same parameter: one cause, one fix."""
+    places = [finding.place for finding in found]
+    steps = [Evidence(place.path, place.line, "handed on here, too") for place in places[1:]]
+    edits = tuple(edit for finding in found if finding.fix is not None for edit in finding.fix.edits)
+    return replace(found[0], evidence=(*found[0].evidence, *steps), fix=Fix("safe", edits))
 
 
 def _rejected(analysis: Analysis) -> set[tuple[str, int, int, str]]:

@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..facts.module import ClassFacts
 from ..finding import Finding
-from ..project.project import Project
-from ..project.stage_classes import is_declared
 from ..project.stages import Stages
 from ..rule import Rule, Scope, Symptom
 from ..tpstate.fixes import add_parameter, safe
@@ -30,7 +27,7 @@ class StageKwargsMissing(Rule):
     )
     symptom = Symptom.TRAP
     runtime = "TypeError: got an unexpected keyword argument"
-    limits = "Only classes named or mapped as stages."
+    limits = "Only classes that a number in the name or a map makes one of several stages."
     guide = "Principle 11, trap 4: strict signatures of Module"
     scope = Scope.GUIDE
     fix_kind = "safe"
@@ -57,10 +54,8 @@ class StageKwargsMissing(Rule):
     def check(self, analysis: Analysis) -> Iterator[Finding]:
         for stage in analysis.project.knowledge(Stages):
             init = stage.cls.methods.get("__init__")
-            if init is None or init.args.kwarg is not None or not is_declared(stage):
+            if init is None or init.args.kwarg is not None or stage.rank is None:
                 continue
-            if stage.rank is None and _is_base(analysis.project, stage.cls):
-                continue  # the script builds the classes derived from it
             module = stage.cls.module
             yield self.finding(
                 place_of(module, init),
@@ -68,8 +63,3 @@ class StageKwargsMissing(Rule):
                 fix=safe(add_parameter(module, init, "**kwargs")),
                 cls=stage.cls.name,
             )
-
-
-def _is_base(project: Project, cls: ClassFacts) -> bool:
-    """Whether another stage derives from it."""
-    return any(stage.cls is not cls and cls in project.mro(stage.cls) for stage in project.knowledge(Stages))
