@@ -22,10 +22,9 @@ RIGHT = ("right-code", "right-trees")
 # Cases that no rule judges yet; a name goes as soon as its case passes.
 WAITING: frozenset[str] = frozenset(
     """
-    adapter-factor-unsynced all-reduce-returned draw-on-each-rank dropout-same-mask end-stage-attribute
-    float-token-count gather-without-sp label-sent-by-hand local-clip loss-unpacks-two-of-three
-    norm-counts-replicas pooler-gather-grad roll-with-latitude-twice
-    sampler-by-world-rank shard-init-same-draw shard-logprob-raw-reduce steps-from-missing-loader
+    adapter-factor-unsynced draw-on-each-rank dropout-same-mask end-stage-attribute float-token-count
+    gather-without-sp local-clip norm-counts-replicas pooler-gather-grad roll-with-latitude-twice
+    shard-init-same-draw shard-logprob-raw-reduce steps-from-missing-loader
     """.split()
 )
 

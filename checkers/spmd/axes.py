@@ -93,7 +93,7 @@ def rank_function(node: ast.Call, frame: Frame) -> Axes | None:
         return PP
     if name in names.MAIN_RANK:
         return WORLD
-    if name in ("get_rank", "get_pg_rank", "get_global_rank"):
+    if name in ("get_rank", "get_pg_rank"):
         group = frame.argument(node, "group", 0)
         if isinstance(node.func, ast.Attribute) and group is None and name == "get_rank":
             if _is_distributed(node.func.value, frame):
@@ -208,6 +208,8 @@ def size_axes(node: ast.expr, frame: Frame, depth: int = 0) -> Axes | None:
 def source_axes(node: ast.expr, frame: Frame, depth: int = 0) -> Axes | None:
     """The axes of the group whose first (or last) member a global rank is."""
     if isinstance(node, ast.Call):
+        if last_name(node.func) == "get_global_rank" and node.args:
+            return group_axes(node.args[0], frame)
         found = lookup(names.SOURCE, last_name(node.func))
         return names.TP if found == names.MODEL and not _has_stages(node, frame) else found
     if isinstance(node, ast.Name | ast.Attribute) and depth < MAX_DEPTH:

@@ -70,7 +70,7 @@ class Divergences:
     def __init__(self, project: Project) -> None:
         self.found: list[Divergence] = []
         partners = project.knowledge(Partners)
-        for frame in functions(project):
+        for frame in functions(project, _ASKS):
             node = frame.scope.function
             if node is not None and _ASKS.search(frame.module.text_of(node)):
                 reading = read(frame) if project.knowledge(Reaches).any(frame) else None

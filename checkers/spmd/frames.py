@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -12,6 +13,8 @@ from ..project.project import External, FunctionRef, Project, Ref, ValueRef, dot
 from ..project.scopes import Opaque, Scope, own_nodes
 
 Definition = tuple[ast.expr, "Frame"]
+
+_TESTS = re.compile(r"(^|/)(tests?|unit_tests)/|(^|/)test_[^/]*$")
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,15 +204,18 @@ class Attributes:
         return self._found[id(cls)]
 
 
-def functions(project: Project) -> Iterator[Frame]:
-    """Every function and method of the files that were read; a framework copied into another package is left out."""
+def functions(project: Project, mark: re.Pattern[str]) -> Iterator[Frame]:
+    """Every function and method of the files whose text holds the mark.
+
+    A framework copied into another package is known by contract; tests set up small meshes of their own.
+    """
     for module in project.modules:
-        if not is_vendored(project, module):
+        if (
+            mark.search(module.text)
+            and not _TESTS.search(module.display)
+            and not project.is_framework(module)
+        ):
             yield from module_functions(project, module)
-
-
-def is_vendored(project: Project, module: ModuleFacts) -> bool:
-    return any(f".{prefix}." in f"{module.name}." for prefix in project.settings.framework)
 
 
 def module_functions(project: Project, module: ModuleFacts) -> Iterator[Frame]:

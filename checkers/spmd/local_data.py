@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -11,6 +12,7 @@ from ..project.project import Project, dotted_name
 from .collectives import Collective, collective
 from .frames import Frame, functions
 
+_REDUCES = re.compile(r"\ball_reduce\(")
 _COUNTED = frozenset("tensor as_tensor LongTensor IntTensor".split())
 
 
@@ -25,9 +27,9 @@ class LocalReturn:
 
 
 def local_returns(project: Project) -> Iterator[LocalReturn]:
-    for frame in functions(project):
+    for frame in functions(project, _REDUCES):
         node = frame.scope.function
-        if node is not None and "all_reduce" in frame.module.text:
+        if node is not None:
             yield from _in_function(frame, node)
 
 

@@ -74,7 +74,7 @@ def check(kind: str, folder: Path, symbol: str, monkeypatch: pytest.MonkeyPatch)
 @rules
 def test_a_rule_says_what_it_must(rule: Rule) -> None:
     assert re.fullmatch(r"[EWRC]7[1-7]\d\d", rule.code)
-    assert re.fullmatch(r"[a-z]+(-[a-z0-9]+)*", rule.symbol)
+    assert re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", rule.symbol)
     for name in ("title", "message", "why", "runtime", "limits", "guide"):
         text = rule.title() if name == "title" else getattr(rule, name)
         assert text.strip(), f"{rule.symbol}: {name} is empty"

@@ -1,0 +1,206 @@
+"""E7728"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..finding import Evidence, Finding
+from ..rule import Rule, Symptom
+from ..spmd.axes import group_axes, size_axes
+from ..spmd.collectives import Collective, collective, written
+from ..spmd.frames import Frame, functions
+from ..spmd.names import DP, TP, WORLD, Axes, text_of
+from ..tpstate.verdicts import place_of
+
+if TYPE_CHECKING:
+    from ..tpstate.analysis import Analysis
+
+_GROUPS = re.compile(r"reduce|gather")
+_LISTS = ("all_gather", "all_gather_object")
+
+
+class ReducedOverWrongGroup(Rule):
+    """A collective runs over a group whose axis is not that of the value, the divisor or the list beside it."""
+
+    code, symbol = "E7728", "reduced-over-wrong-group"
+    message = "`%(call)s` runs over the %(group)s group, but %(against)s"
+    advice = "Use the %(right)s group, or the size of the %(group)s group."
+    why = (
+        "A sum over a group along which a value is the same multiplies it, and one along another axis leaves the parts "
+        "apart. The size that a mean divides by, and the length of a gathered list, are those of the same group."
+    )
+    symptom = Symptom.WRONG_NUMBERS
+    runtime = "A mean that is off by a factor, parts that are never added up, or a list of the wrong length: a crash."
+    limits = (
+        "Only where the library's functions name both axes: the size that divides a sum, the length of a list "
+        "that is gathered into, a tensor-parallel region function with a group of another axis, and the gradients of "
+        "parameters marked `sequence_parallel`."
+    )
+    guide = "beyond the guide"
+
+    bad = """
+    import torch.distributed as dist
+    from megatron.core import parallel_state
+
+
+    def report(loss):
+        value = loss.detach().clone()
+        dist.all_reduce(value, group=parallel_state.get_tensor_model_parallel_group())  # [reduced-over-wrong-group]
+        return value / parallel_state.get_data_parallel_world_size()
+    """
+    good = """
+    import torch.distributed as dist
+    from megatron.core import parallel_state
+
+
+    def report(loss):
+        value = loss.detach().clone()
+        dist.all_reduce(value, group=parallel_state.get_data_parallel_group())
+        return value / parallel_state.get_data_parallel_world_size()
+    """
+
+    def check(self, analysis: Analysis) -> Iterator[Finding]:
+        for frame in functions(analysis.project, _GROUPS):
+            found = [
+                (node, collective(node, frame)) for node in frame.scope.nodes if isinstance(node, ast.Call)
+            ]
+            entered = [entry for _, entry in found if entry is not None]
+            for entry in entered:
+                yield from self._against(
+                    entry, frame, _size(entry, frame, entered), "is divided by the size of"
+                )
+                yield from self._against(entry, frame, _length(entry, frame), "its list has the length of")
+                yield from self._against(entry, frame, _region(entry), "")
+            for call, _ in found:
+                yield from self._marked(call, frame)
+
+    def _against(
+        self, entry: Collective, frame: Frame, other: tuple[ast.AST, Axes] | None, how: str
+    ) -> Iterator[Finding]:
+        if other is None or not entry.axes:
+            return
+        node, axes = other
+        subject = ast.unparse(entry.node.args[0])[:40] if entry.node.args else "the value"
+        if how.startswith("is"):
+            against = f"`{subject}` {how} the {text_of(axes)} group"
+        elif how:
+            against = f"{how} the {text_of(axes)} group"
+        else:
+            against = "it completes what is split over the tensor-parallel ranks"
+        yield self._found(entry, frame, node, against, axes)
+
+    def _found(self, entry: Collective, frame: Frame, node: ast.AST, against: str, axes: Axes) -> Finding:
+        line: int = getattr(node, "lineno", entry.node.lineno)
+        return self.finding(
+            place_of(frame.module, entry.node),
+            object=frame.scope.function.name if frame.scope.function is not None else "",
+            evidence=(Evidence(frame.module.display, line, against),),
+            call=written(entry.node),
+            group=text_of(entry.axes or WORLD),
+            right=text_of(axes),
+            against=against,
+        )
+
+    def _marked(self, call: ast.Call, frame: Frame) -> Iterator[Finding]:
+        """`reduce(gradients, group)` where the gradients are those marked `sequence_parallel`."""
+        marked = next(
+            (arg for arg in call.args if isinstance(arg, ast.Name) and _is_marked(arg, frame)), None
+        )
+        given = [*call.args, *(keyword.value for keyword in call.keywords)]
+        for arg in given if marked is not None else ():
+            axes = (
+                group_axes(arg, frame)
+                if isinstance(arg, ast.Call) and "group" in ast.unparse(arg.func)
+                else None
+            )
+            if axes and not axes & TP and marked is not None:
+                against = (
+                    f"`{marked.id}` belong to parameters marked `sequence_parallel`: parts of a sum over tp"
+                )
+                entry = Collective(call, "", axes, arg, False)
+                yield self._found(entry, frame, marked, against, TP)
+
+
+def _is_marked(name: ast.Name, frame: Frame) -> bool:
+    return any(
+        isinstance(value, ast.ListComp)
+        and ".grad" in ast.unparse(value.elt)
+        and any("'sequence_parallel'" in ast.unparse(test) for part in value.generators for test in part.ifs)
+        for value, _ in frame.definitions(name)
+    )
+
+
+def _size(entry: Collective, frame: Frame, others: list[Collective]) -> tuple[ast.AST, Axes] | None:
+    """A division of the reduced value by the size of a group that shares no axis with its own."""
+    own = entry.axes
+    if (
+        entry.name != "all_reduce"
+        or not own
+        or own == WORLD
+        or not entry.node.args
+        or _op(entry) not in ("", "SUM")
+    ):
+        return None
+    value = ast.unparse(entry.node.args[0])
+    for node in frame.scope.nodes:
+        divisor = _divisor(node, value)
+        axes = size_axes(divisor, frame) if divisor is not None else None
+        if axes is None or axes & own or axes == WORLD:
+            continue
+        done = any(other.axes is None or other.axes & axes for other in others if other is not entry)
+        if not done and getattr(node, "lineno", 0) >= entry.node.lineno:
+            return node, axes
+    return None
+
+
+def _op(entry: Collective) -> str:
+    for keyword in entry.node.keywords:
+        if keyword.arg == "op":
+            return ast.unparse(keyword.value).rsplit(".", 1)[-1]
+    return ast.unparse(entry.node.args[1]).rsplit(".", 1)[-1] if len(entry.node.args) > 1 else ""
+
+
+def _divisor(node: ast.AST, value: str) -> ast.expr | None:
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div) and ast.unparse(node.left) == value:
+        return node.right
+    if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Div) and ast.unparse(node.target) == value:
+        return node.value
+    is_call = (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in ("div", "div_")
+    )
+    if is_call and isinstance(node, ast.Call) and node.args and ast.unparse(node.func.value) == value:  # type: ignore[attr-defined]
+        return node.args[0]
+    return None
+
+
+def _length(entry: Collective, frame: Frame) -> tuple[ast.AST, Axes] | None:
+    """The size by which the list was made that the parts are gathered into."""
+    if not entry.is_torch or entry.name not in _LISTS or not entry.node.args or not entry.axes:
+        return None
+    found = frame.definitions(entry.node.args[0])
+    if len(found) != 1:
+        return None
+    made, where = found[0]
+    size: ast.expr | None = None
+    if isinstance(made, ast.ListComp) and len(made.generators) == 1:
+        source = made.generators[0].iter
+        is_range = (
+            isinstance(source, ast.Call) and ast.unparse(source.func) == "range" and len(source.args) == 1
+        )
+        size = source.args[0] if is_range and isinstance(source, ast.Call) else None
+    elif isinstance(made, ast.BinOp) and isinstance(made.op, ast.Mult):
+        size = made.right if isinstance(made.left, ast.List) else made.left
+    axes = size_axes(size, where) if size is not None else None
+    return (made, axes) if axes and axes != entry.axes else None
+
+
+def _region(entry: Collective) -> tuple[ast.AST, Axes] | None:
+    """A region function of tensor parallelism that is given a group without that axis."""
+    if entry.is_torch or entry.group is None or not entry.axes or entry.axes & TP:
+        return None
+    return (entry.group, TP) if entry.axes <= DP | frozenset({"pp", "cp"}) else None

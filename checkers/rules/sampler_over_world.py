@@ -1,0 +1,128 @@
+"""E7723"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..facts.module import ClassFacts
+from ..finding import Evidence, Finding
+from ..project.project import External
+from ..rule import Rule, Symptom
+from ..spmd.axes import last_name, size_axes, varies
+from ..spmd.frames import Frame, functions
+from ..spmd.names import DP, MODEL, WORLD, Axes, text_of
+from ..tpstate.verdicts import place_of
+
+if TYPE_CHECKING:
+    from ..tpstate.analysis import Analysis
+
+_MODEL_PARALLEL = re.compile(
+    r"tensor_model_parallel|pipeline_model_parallel|parallel_state|\bmpu\b|(Column|Row)Parallel|tp_(rank|group|size)\("
+)
+_SAMPLES = re.compile(r"Sampler|Dataset|Loader")
+
+
+class SamplerOverWorld(Rule):
+    """A data sampler counts over all ranks although the model is split: the ranks of one replica read other samples."""
+
+    code, symbol = "E7723", "sampler-over-world"
+    message = "`%(what)s` deals samples by %(axes)s: the ranks of one model replica read different samples"
+    advice = (
+        "Give `num_replicas=parallel_state.get_data_parallel_world_size()` and "
+        "`rank=parallel_state.get_data_parallel_rank()`."
+    )
+    why = (
+        "The ranks of a tensor-parallel group compute parts of one sample, and the first and last stage read its input "
+        "and its label. Samples are dealt to replicas, so only the data-parallel rank may choose them."
+    )
+    symptom = Symptom.WRONG_NUMBERS
+    runtime = "Nothing fails: partial sums of different samples are added up, and most samples are never seen whole."
+    limits = (
+        "Only in files that speak of tensor or pipeline parallelism. A sampler of the tree is judged where it is named "
+        "Sampler, Dataset or Loader and takes every n-th sample from its rank on."
+    )
+    guide = "beyond the guide"
+
+    bad = """
+    from megatron.core import parallel_state
+    from torch.utils.data import DataLoader, DistributedSampler
+
+
+    def build_loader(dataset, micro_batch):
+        sampler = DistributedSampler(dataset, shuffle=True)  # [sampler-over-world]
+        return DataLoader(dataset, batch_size=micro_batch, sampler=sampler)
+
+
+    def steps(dataset):
+        return len(dataset) // parallel_state.get_data_parallel_world_size()
+    """
+    good = """
+    from megatron.core import parallel_state
+    from torch.utils.data import DataLoader, DistributedSampler
+
+
+    def build_loader(dataset, micro_batch):
+        sampler = DistributedSampler(
+            dataset,
+            num_replicas=parallel_state.get_data_parallel_world_size(),
+            rank=parallel_state.get_data_parallel_rank(),
+            shuffle=True,
+        )
+        return DataLoader(dataset, batch_size=micro_batch, sampler=sampler)
+    """
+
+    def check(self, analysis: Analysis) -> Iterator[Finding]:
+        for frame in functions(analysis.project, _MODEL_PARALLEL):
+            for node in frame.scope.nodes:
+                found = _torch_sampler(node, frame) or (_strided(node, frame) if _is_own(frame) else None)
+                if found is not None and isinstance(node, ast.expr):
+                    what, axes, text = found
+                    yield self.finding(
+                        place_of(frame.module, node),
+                        object=frame.cls.name if frame.cls is not None else "",
+                        evidence=(Evidence(frame.module.display, node.lineno, text),),
+                        what=what,
+                        axes="the global rank" if axes == WORLD else f"the {text_of(axes)} rank",
+                    )
+
+
+def _is_own(frame: Frame) -> bool:
+    cls: ClassFacts | None = frame.cls
+    return cls is not None and bool(
+        _SAMPLES.search(f"{cls.name} {' '.join(map(ast.unparse, cls.node.bases))}")
+    )
+
+
+def _torch_sampler(node: ast.AST, frame: Frame) -> tuple[str, Axes, str] | None:
+    if not isinstance(node, ast.Call) or last_name(node.func) != "DistributedSampler":
+        return None
+    ref = frame.ref(node.func)
+    if not isinstance(ref, External) or any(keyword.arg is None for keyword in node.keywords):
+        return None
+    rank = frame.argument(node, "rank", 2)
+    if rank is None or (isinstance(rank, ast.Constant) and rank.value is None):
+        return "DistributedSampler", WORLD, "without `rank` it takes the global rank"
+    axes = varies(rank, frame)
+    return _judged("DistributedSampler", axes, rank)
+
+
+def _strided(node: ast.AST, frame: Frame) -> tuple[str, Axes, str] | None:
+    """`order[rank::world]`, `range(rank, n, world)`"""
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
+        start, step = node.slice.lower, node.slice.step
+    elif isinstance(node, ast.Call) and last_name(node.func) == "range" and len(node.args) == 3:
+        start, step = node.args[0], node.args[2]
+    else:
+        return None
+    if start is None or step is None or size_axes(step, frame) is None:
+        return None
+    return _judged(ast.unparse(node), varies(start, frame), start)
+
+
+def _judged(what: str, axes: Axes | None, rank: ast.expr) -> tuple[str, Axes, str] | None:
+    if not axes or (axes & DP and axes != WORLD) or not axes & (MODEL | DP):
+        return None
+    return what, axes, f"`{ast.unparse(rank)}` differs inside a model replica"
