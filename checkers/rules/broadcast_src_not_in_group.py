@@ -33,7 +33,7 @@ class BroadcastSrcNotInGroup(Rule):
     message = "`%(name)s` over the %(group)s group takes the global rank %(word)s=%(source)s, and %(why)s"
     advice = "%(advice)s"
     why = (
-        "`src` and `dst` count over all processes, also where a group is given. Rank 0 belongs to one of the groups; in "
+        "`src` and `dst` count over all processes, also where a group is given. Rank 0 is in one of the groups; in "
         "the others nobody sends."
     )
     symptom = Symptom.CRASH
