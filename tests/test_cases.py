@@ -22,9 +22,14 @@ RIGHT = ("right-code", "right-trees")
 # Cases that no rule judges yet; a name goes as soon as its case passes.
 WAITING: frozenset[str] = frozenset(
     """
-    adapter-factor-unsynced draw-on-each-rank dropout-same-mask end-stage-attribute float-token-count
-    gather-without-sp local-clip norm-counts-replicas pooler-gather-grad roll-with-latitude-twice
-    shard-init-same-draw shard-logprob-raw-reduce steps-from-missing-loader
+    draw-on-each-rank
+    end-stage-attribute
+    float-token-count
+    local-clip
+    norm-counts-replicas
+    roll-with-latitude-twice
+    shard-logprob-raw-reduce
+    steps-from-missing-loader
     """.split()
 )
 

@@ -99,7 +99,10 @@ class ReplicatedParameterUnsynced(Rule):
             name = dotted_name(node.targets[0]) or ""
             if (
                 name in used
-                and _is_replicated(project, cls, node.value)
+                and (
+                    _is_replicated(project, cls, node.value)
+                    or _is_beside_column(project, cls, name, node.value)
+                )
                 and not _is_marked(name, node.value, text)
             ):
                 is_norm = not ast.unparse(node.value.func).endswith("Parameter")
@@ -120,6 +123,24 @@ def _mark(built: ast.FunctionDef, name: str, is_norm: bool) -> tuple[str, ...]:
     if not is_norm:
         return (f"setattr({name}, {value}",)
     return (f"for parameter in {name}.parameters():", f"    setattr(parameter, {value}")
+
+
+def _is_beside_column(project: Project, cls: ClassFacts, name: str, call: ast.Call) -> bool:
+    """Whether an nn.Linear gets the very argument that a column-parallel layer of the class gets: an adapter, say.
+
+    Such a layer takes a stretch of the sequence, and so does the adapter.
+    """
+    ref = project.resolve(cls.module, dotted_name(call.func) or "")
+    if not isinstance(ref, External) or ref.dotted != "torch.nn.Linear":
+        return False
+    columns = set(re.findall(r"(self\.\w+)\s*=\s*(?:\w+\.)*\w*Column\w*Linear\(", cls.text))
+    forward = cls.methods["forward"]
+    given_names = {arg.arg for arg in forward.args.args}
+    takers: dict[str, set[str]] = {}
+    for node in walk(forward):
+        if isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Name):
+            takers.setdefault(node.args[0].id, set()).add(dotted_name(node.func) or "")
+    return any(name in found and found & columns for given, found in takers.items() if given in given_names)
 
 
 def _is_replicated(project: Project, cls: ClassFacts, call: ast.Call) -> bool:

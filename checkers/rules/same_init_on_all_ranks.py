@@ -7,11 +7,14 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ..facts.module import ClassFacts
+from ..facts.nodes import walk
 from ..finding import Finding
+from ..project.enclosing import calls_within, is_forked
 from ..project.project import External, dotted_name
 from ..rule import Rule, Symptom
 from ..tpstate.events import ParameterMade
-from ..tpstate.verdicts import by_site, owner_name, site_place
+from ..tpstate.verdicts import by_site, owner_name, place_of, site_place
 
 if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
@@ -20,6 +23,8 @@ _DRAWS = frozenset(f"torch.{name}" for name in "rand randn normal randint".split
 _OWN_SEED = re.compile(
     r"rng|fork\(|seed|generator|init_method\(|reset_parameters|parallel_rank|tp_rank|load_"
 )
+
+_SEEDED = re.compile(r"rng|fork\(|seed|generator|parallel_rank|tp_rank|load_")
 
 
 class SameInitOnAllRanks(Rule):
@@ -79,11 +84,56 @@ class SameInitOnAllRanks(Rule):
     def check(self, analysis: Analysis) -> Iterator[Finding]:
         for events in by_site(analysis.log.events, ParameterMade):
             event = events[0]
-            if event.owner is None or _OWN_SEED.search(_text(event)) or not _draws(analysis, event):
+            if event.owner is None:
+                continue
+            yield from self._drawn_in_place(analysis, event)
+            if _OWN_SEED.search(_text(event)) or not _draws(analysis, event):
                 continue
             yield self.finding(
                 site_place(event.site), object=owner_name(event), made=ast.unparse(event.site.node)
             )
+
+    def _drawn_in_place(self, analysis: Analysis, event: ParameterMade) -> Iterator[Finding]:
+        """`nn.init.normal_(self.weight)` of a parameter of one rank's size, outside every generator of its own."""
+        owner = event.owner
+        assert owner is not None
+        name = _attribute(owner, event.site.node)
+        if name is None or _SEEDED.search(owner.text):
+            return
+        for function in owner.methods.values():
+            for node, around in calls_within(function):
+                ref = analysis.project.resolve(owner.module, dotted_name(node.func) or "")
+                drawn = isinstance(ref, External) and ref.dotted.startswith("torch.nn.init.")
+                if drawn and _given(node, name) and not _constant(node) and not is_forked(around):
+                    yield self.finding(
+                        place_of(owner.module, node), object=owner.name, made=ast.unparse(node)
+                    )
+
+
+def _attribute(owner: ClassFacts, made: ast.AST) -> str | None:
+    """The attribute that a parameter is stored in."""
+    for function in owner.methods.values():
+        for node in walk(function):
+            if isinstance(node, ast.Assign) and node.value is made:
+                return dotted_name(node.targets[0])
+    return None
+
+
+def _given(node: ast.Call, name: str) -> bool:
+    """Whether a call gets the parameter itself, or its data."""
+    given = dotted_name(node.args[0]) if node.args else None
+    return given is not None and given.removesuffix(".data") == name
+
+
+def _constant(node: ast.Call) -> bool:
+    """Whether nothing is drawn: zeros, ones, constants are alike on all ranks on purpose."""
+    return (dotted_name(node.func) or "").rsplit(".", 1)[-1] in (
+        "zeros_",
+        "ones_",
+        "constant_",
+        "eye_",
+        "dirac_",
+    )
 
 
 def _text(event: ParameterMade) -> str:

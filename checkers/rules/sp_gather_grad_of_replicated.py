@@ -1,0 +1,121 @@
+"""E7715"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..finding import Evidence, Finding
+from ..project.project import External, Project, dotted_name
+from ..project.sequence_regions import GATHER, RegionCall, SequenceRegions
+from ..rule import Rule, Symptom
+from ..tpstate.verdicts import place_of
+
+if TYPE_CHECKING:
+    from ..tpstate.analysis import Analysis
+
+
+class SpGatherGradOfReplicated(Rule):
+    """A gathered sequence feeds layers that every rank computes alike, and its gradient is summed over the ranks."""
+
+    code, symbol = "E7715", "sp-gather-grad-of-replicated"
+    message = (
+        "`%(value)s` is gathered for `%(layer)s`, which every rank computes alike: the gradient of the gather sums tp "
+        "equal parts and is tp times too large"
+    )
+    advice = "Write `gather_from_sequence_parallel_region(%(value)s, tensor_parallel_output_grad=False)`."
+    why = (
+        "By default the gradient of the gather is reduce-scattered, which is right in front of column-parallel layers, "
+        "where each rank has a part of it. Behind a replicated layer each rank has all of it."
+    )
+    symptom = Symptom.WRONG_NUMBERS
+    runtime = "nothing fails; gradients below the gather are tp times too large under sequence parallelism"
+    limits = "Only where all that the gathered value reaches in its function are torch operations and torch layers."
+    guide = "beyond the guide"
+
+    bad = """
+    from megatron.core.tensor_parallel import gather_from_sequence_parallel_region
+    from torch import nn
+
+
+    class First(nn.Module):
+        def __init__(self, dim, classes, config):
+            super().__init__()
+            self.sp = config.sequence_parallel
+            self.head = nn.Linear(dim, classes)
+
+        def forward(self, x):
+            if self.sp:
+                x = gather_from_sequence_parallel_region(x)  # [sp-gather-grad-of-replicated]
+            return self.head(x[0])
+    """
+    good = """
+    from megatron.core.tensor_parallel import gather_from_sequence_parallel_region
+    from torch import nn
+
+
+    class First(nn.Module):
+        def __init__(self, dim, classes, config):
+            super().__init__()
+            self.sp = config.sequence_parallel
+            self.head = nn.Linear(dim, classes)
+
+        def forward(self, x):
+            if self.sp:
+                x = gather_from_sequence_parallel_region(x, tensor_parallel_output_grad=False)
+            return self.head(x[0])
+    """
+
+    def check(self, analysis: Analysis) -> Iterator[Finding]:
+        for call in analysis.project.knowledge(SequenceRegions).calls:
+            if call.name != GATHER or call.target is None or call.own_group or _has_flag(call.node):
+                continue
+            layer = _only_linear(analysis.project, call, call.target)
+            if layer is not None:
+                yield self.finding(
+                    place_of(call.cls.module, call.node),
+                    object=call.cls.name,
+                    evidence=(
+                        Evidence(
+                            call.cls.module.display, layer.lineno, f"`{ast.unparse(layer)}` is not split"
+                        ),
+                    ),
+                    value=call.target,
+                    layer=ast.unparse(layer.func),
+                )
+
+
+def _has_flag(node: ast.Call) -> bool:
+    return len(node.args) > 1 or any(
+        keyword.arg in ("tensor_parallel_output_grad", None) for keyword in node.keywords
+    )
+
+
+def _only_linear(project: Project, call: RegionCall, value: str) -> ast.Call | None:
+    """The nn.Linear that a gathered value reaches, where nothing else of weight does."""
+    made = _torch_layers(project, call)
+    reached: ast.Call | None = None
+    for node in ast.walk(call.function):
+        if not isinstance(node, ast.Call) or node is call.node or node.lineno < call.node.lineno:
+            continue
+        if not any(dotted_name(part) == value for argument in node.args for part in ast.walk(argument)):
+            continue
+        name = dotted_name(node.func) or ""
+        ref = project.resolve(call.cls.module, name) if name else None
+        if made.get(name) == "torch.nn.Linear":
+            reached = reached or node
+        elif name not in made and not (isinstance(ref, External) and ref.dotted.startswith("torch.")):
+            return None
+    return reached
+
+
+def _torch_layers(project: Project, call: RegionCall) -> dict[str, str]:
+    """Attributes that the constructor sets to layers of torch.nn, with their classes."""
+    found: dict[str, str] = {}
+    for part in ast.walk(call.cls.methods["__init__"]) if "__init__" in call.cls.methods else ():
+        if isinstance(part, ast.Assign) and isinstance(part.value, ast.Call):
+            ref = project.resolve(call.cls.module, dotted_name(part.value.func) or "")
+            if isinstance(ref, External) and ref.dotted.startswith("torch.nn."):
+                found.update({dotted_name(target) or "": ref.dotted for target in part.targets})
+    return found

@@ -1,0 +1,16 @@
+from megatron.core.tensor_parallel import scatter_to_sequence_parallel_region
+from torch import nn
+
+
+class Enter(nn.Module):
+    def __init__(self, channels, dim, drop, config):
+        super().__init__()
+        self.embed = nn.Linear(channels, dim)
+        self.drop = drop
+        self.sequence_parallel = config.sequence_parallel
+
+    def forward(self, x):
+        x = self.embed(x)
+        if self.sequence_parallel:
+            x = scatter_to_sequence_parallel_region(x)
+        return self.drop(x)
