@@ -39,7 +39,7 @@ def expected(case: Path) -> tuple[set[tuple[str, int, str]], Settings]:
     text = (case / "expect.txt").read_text("utf-8")
     rows = {(file, int(line), symbol) for file, line, symbol in re.findall(r"(?m)^(\S+):(\d+) (\S+)$", text)}
     assert rows
-    return rows, Settings(sequence_parallel="sequence_parallel = true" in text)
+    return rows, Settings(sequence_parallel=re.search("sequence[-_]parallel = true", text) is not None)
 
 
 def findings(path: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> list[Finding]:
