@@ -45,6 +45,25 @@ class Settings:
     fail_on: tuple[str, ...] = ("E", "W")
     base: Path = field(default_factory=Path.cwd)
 
+    def lines(self) -> list[str]:
+        """Every setting as `key = value`, as it can be written in setup.cfg."""
+        text = "\n".join(
+            f"{_written(item.name)} = {_shown(getattr(self, item.name))}" for item in fields(self)
+        )
+        return [line.rstrip() for line in text.split("\n")]
+
+
+def _shown(value: Any) -> str:
+    if not isinstance(value, tuple):
+        return str(value).lower() if isinstance(value, bool) else str(value)
+    if not value or not isinstance(value[0], dict):
+        return ", ".join(map(str, value))
+    rows = [
+        " ".join([row["name"], *(f"{key}={item}" for key, item in row.items() if key != "name")])
+        for row in value
+    ]
+    return "".join(f"\n    {row}" for row in rows)
+
 
 def load_settings(start: Path) -> Settings:
     """Settings of the nearest setup.cfg or pyproject.toml at or above `start` that has our section.

@@ -76,7 +76,7 @@ PLUGIN = """
 from pylint.checkers import BaseChecker
 
 class Bad(BaseChecker):
-    name = "bad"
+    name = "onescience"
     msgs = {"E7101": ("bad", "bad-call", "bad")}
 
     def visit_call(self, node):
@@ -116,6 +116,7 @@ def lines_by_us(path: Path) -> list[int]:
         BLOCKS.format(name="bad-call"),
         BLOCKS.format(name="E7101"),
         BLOCKS.format(name="E"),
+        BLOCKS.format(name="onescience"),
         BLOCKS.format(name="no-such-message"),
         BLOCKS.replace('"""Text."""\n', '"""Text."""\n# pylint: disable={name}\n', 1).format(name="bad-call"),
         "bad(1)\n# pylint: skip-file\nbad(2)\n",

@@ -14,7 +14,7 @@ from ..settings import Settings
 from .context import users
 from .prefilter import is_relevant, speaks_of_ranks
 from .roots import Folders, import_roots, package_folders, project_root
-from .source import SourceFile, Unusable, decode, parse, read_bytes
+from .source import SourceFile, Unusable, checked, decode, parse, read_bytes
 from .walk import Rules, is_ignored, outer_rules, patterns, walk
 
 
@@ -59,7 +59,7 @@ class FileSet:
         names = tuple(row["name"].rsplit(".", 1)[-1].encode() for row in settings.providers)
         found = cls(_edited=edited or {}, _names=names)
         given = list(dict.fromkeys(Path(os.path.abspath(path)) for path in paths))
-        named = {path for path in given if os.path.isfile(path)}
+        named = {path for path in given if path in found._edited or os.path.isfile(path)}
         found.targets |= named
         for path in given:
             if os.path.isdir(path):
@@ -170,7 +170,8 @@ class FileSet:
                 self._loaded[path] = None
 
     def _bytes(self, path: Path) -> bytes:
-        return self._edited.get(path) or read_bytes(path)
+        found = self._edited.get(path)
+        return read_bytes(path) if found is None else checked(found)
 
 
 def display(path: Path | str) -> str:

@@ -91,6 +91,15 @@ def read_bytes(path: str | Path) -> bytes:
         if error.errno == errno.EFBIG:
             raise Unusable(f"larger than {MAX_BYTES // 2**20} MB") from None
         raise Unusable(why_unreadable(error)) from None
+    return checked(data)
+
+
+def checked(data: bytes) -> bytes:
+    """The bytes, if they can be text.
+
+    Raises:
+        Unusable: they are binary.
+    """
     if b"\0" in data:
         raise Unusable("not UTF-8: NUL bytes, so not Python source; save it as UTF-8")
     return data

@@ -5,11 +5,9 @@ from __future__ import annotations
 import gc
 import os
 import sys
-import tempfile
-import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
 from typing import Annotated, Any
@@ -18,6 +16,16 @@ import typer
 
 from ..finding import Finding, Result
 from ..settings import Settings, SettingsError, load_settings, sizes, words
+from .streams import (
+    drop_output,
+    internal_error,
+    not_written,
+    prepare,
+    say,
+    standard_input,
+    visible,
+    working_folder,
+)
 
 CLEAN, FOUND, FAILED = 0, 1, 2
 
@@ -29,6 +37,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     no_args_is_help=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 
@@ -53,7 +62,8 @@ Names = Annotated[str, typer.Option(metavar="NAMES", help="Symbols, ids or begin
 @app.command()
 def check(
     paths: Annotated[
-        list[Path] | None, typer.Argument(help="Files and folders; the current folder if none.")
+        list[Path] | None,
+        typer.Argument(help="Files and folders; the current folder if none; - for standard input."),
     ] = None,
     *,
     format: Annotated[Format, typer.Option(help="How the result is printed.")] = Format.text,
@@ -72,9 +82,20 @@ def check(
         str, typer.Option(metavar="SIZES", help="Tensor-parallel sizes that must work: 1,2,4,8.")
     ] = "",
     jobs: Annotated[int, typer.Option(min=1, help="Processes to use.")] = 1,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Findings only, without the figures below them.")
+    ] = False,
+    exit_zero: Annotated[bool, typer.Option("--exit-zero", help="Exit code 0 also with findings.")] = False,
+    stdin_filename: Annotated[
+        Path | None, typer.Option(metavar="PATH", help="Check standard input as the text of this file.")
+    ] = None,
+    show_settings: Annotated[
+        bool, typer.Option("--show-settings", help="Print the settings that apply, and check nothing.")
+    ] = False,
 ) -> None:
     """Check files and folders (this is what `onescience-check [PATHS]` does)."""
-    given = paths or [Path()]
+    working_folder()
+    given, edited = _with_input(paths or [], stdin_filename)
     options: dict[str, Any] = {
         "select": words(select),
         "ignore": words(ignore),
@@ -85,7 +106,11 @@ def check(
     settings = replace(
         load_settings(given[0].absolute()), **{key: value for key, value in options.items() if value}
     )
-    raise typer.Exit(_check(given, settings, format, strict, statistics))
+    if show_settings:
+        print("\n".join(visible(line) for line in settings.lines()))
+        raise typer.Exit(CLEAN)
+    code = _check(given, settings, _Shown(format, strict, statistics, quiet), edited)
+    raise typer.Exit(CLEAN if exit_zero and code == FOUND else code)
 
 
 @app.command()
@@ -104,6 +129,7 @@ def report(
     The project around the paths is read as a whole. Exit code: 0 all models ready, 1 one is not or nothing was found,
     2 something could not be read.
     """
+    working_folder()
     given = paths or [Path()]
     settings = load_settings(given[0].absolute())
     raise typer.Exit(_report(given, replace(settings, tp=_sizes(tp)) if tp else settings, format))
@@ -142,14 +168,13 @@ def version() -> None:
 
 def main() -> None:
     """Entry point of the console script. Whatever happens, the user sees one clear line and never a traceback."""
-    arguments = sys.argv[1:]
+    prepare()
+    arguments = ["version"] if sys.argv[1:] == ["--version"] else sys.argv[1:]
     commands = {
         command.name or command.callback.__name__ for command in app.registered_commands if command.callback
     }
-    if not arguments or arguments[0] not in {*commands, "--help"}:
+    if not arguments or arguments[0] not in {*commands, "--help", "-h"}:
         arguments.insert(0, "check")
-    for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     gc.disable()  # syntax trees hold no cycles, and the process ends soon: collecting would double the run time
     try:
         try:
@@ -157,17 +182,42 @@ def main() -> None:
         finally:
             sys.stdout.flush()  # here, and not while Python shuts down, a closed pipe can be dealt with
     except SettingsError as error:
-        _say(str(error))
+        say(str(error))
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        drop_output()
     except KeyboardInterrupt:
-        _say("interrupted")
+        say("interrupted")
     except Exception as error:
-        _say(_internal_error(error))
+        reason = not_written(error) if isinstance(error, OSError) else ""
+        if reason:
+            drop_output()
+        say(reason or internal_error(error))
     sys.exit(FAILED)
 
 
-def _check(paths: Sequence[Path], settings: Settings, format: Format, strict: bool, statistics: bool) -> int:
+@dataclass(frozen=True)
+class _Shown:
+    """What is printed of a result."""
+
+    format: Format
+    strict: bool
+    statistics: bool
+    quiet: bool
+
+
+def _with_input(paths: Sequence[Path], name: Path | None) -> tuple[list[Path], dict[Path, bytes]]:
+    """The paths to check, and the text of the one that standard input stands for."""
+    others = [path for path in paths if str(path) != "-"]
+    if name is None:
+        if len(others) != len(paths):
+            raise typer.BadParameter(
+                "write also --stdin-filename PATH, the file it is the text of", param_hint="-"
+            )
+        return others or [Path()], {}
+    return [name, *others], {Path(os.path.abspath(name)): standard_input()}
+
+
+def _check(paths: Sequence[Path], settings: Settings, shown: _Shown, edited: Mapping[Path, bytes]) -> int:
     from ..engine import run
     from ..files.discovery import FileSet
     from ..selection import failing, selected_rules
@@ -175,30 +225,30 @@ def _check(paths: Sequence[Path], settings: Settings, format: Format, strict: bo
     fails = failing(settings)
     selected_rules(settings)  # an unknown name is refused before any file is read
     with _progress() as progress:
-        files = FileSet.gather(paths, settings)
+        files = FileSet.gather(paths, settings, edited)
         result = run(paths, settings, progress, files)
-    if format is Format.json:
+    if shown.format is Format.json:
         from .json_report import render
     else:
         from .text_report import render
     for path in files.unusable:
-        _say(f"{path.path}: {path.reason}")
-    render(result, files, strict=strict, statistics=statistics)
+        say(f"{path.path}: {path.reason}")
+    render(result, files, strict=shown.strict, statistics=shown.statistics, quiet=shown.quiet)
     broken = [skip for skip in result.skipped if skip.reason.startswith("internal error")]
     for skip in broken:
-        _say(
+        say(
             f"{skip.path}: {skip.reason}; the rest was checked; please report it to the project with this line"
         )
     if files.unusable or broken:
         return FAILED
-    return FOUND if _is_failing(result, fails, strict) else CLEAN
+    return FOUND if _is_failing(result, fails, shown.strict) else CLEAN
 
 
 def _report(paths: Sequence[Path], settings: Settings, format: ReportFormat) -> int:
     from ..report.build import make_report
 
     for path in paths:
-        if not path.exists():
+        if not os.path.exists(path):
             raise SettingsError(f"{path}: no such file or folder")
     with _progress() as progress:
         made = make_report(paths, settings, progress)
@@ -237,18 +287,3 @@ def _progress() -> Iterator[Callable[[str, int, int], None] | None]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("reading files", total=None)
         yield lambda step, done, total: bar.update(task, description=step, completed=done, total=total)
-
-
-def _internal_error(error: Exception) -> str:
-    """One line for a fault of ours; what a report of it needs is kept in a file."""
-    kept = Path(tempfile.gettempdir()) / f"onescience-check-error-{os.getpid()}.txt"
-    try:
-        kept.write_text("".join((*sys.argv, "\n\n", *traceback.format_exception(error))), "utf-8")
-    except OSError:
-        kept = Path("(could not be written)")
-    text = " ".join(f"{type(error).__name__}: {error}".split())
-    return f"internal error: {text}; please report it to the project with {kept}"
-
-
-def _say(text: str) -> None:
-    print(f"onescience-check: {text}", file=sys.stderr)

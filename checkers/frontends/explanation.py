@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 
 from rich.console import Console
-from rich.padding import Padding
 from rich.syntax import Syntax
 from rich.text import Text
 
@@ -17,7 +17,7 @@ def print_explanation(rule: Rule) -> None:
     """Everything the class of a rule says."""
     console = Console(highlight=False, emoji=False, markup=False)
     console.print(Text(f"{rule.code} {rule.symbol}", style="bold"))
-    console.print(rule.title())
+    console.print(textwrap.fill(rule.title(), console.width, break_long_words=False), soft_wrap=True)
     for name, text in (
         ("Why", rule.why),
         ("At run time", f"It {rule.symptom.value}. {rule.runtime}"),
@@ -31,8 +31,14 @@ def print_explanation(rule: Rule) -> None:
     ):
         console.print(Text(f"\n{name}", style="bold"))
         is_code = name in ("Wrong", "Right")
-        body = Syntax(text, "python", background_color="default") if is_code else " ".join(text.split())
-        console.print(Padding(body, (0, 0, 0, 2)), soft_wrap=is_code)
+        if is_code:  # never cropped and never padded: it is there to be copied
+            code = Syntax("", "python", background_color="default").highlight(text)
+            console.print(
+                Text("\n").join(Text("  ") + line if line else line for line in code.split()), soft_wrap=True
+            )
+        else:
+            text = textwrap.fill(" ".join(text.split()), console.width - 2, break_long_words=False)
+            console.print(textwrap.indent(text, "  "), soft_wrap=True)
 
 
 _SCOPES = {

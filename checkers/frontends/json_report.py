@@ -1,4 +1,4 @@
-"""The result as JSON, version 1."""
+"""The result as JSON, version 2."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from typing import Any
 from ..files.discovery import FileSet
 from ..finding import Finding, Fix, Place, Result
 
-VERSION = 1
+VERSION = 2
 
 
-def render(result: Result, files: FileSet, *, strict: bool, statistics: bool) -> None:
+def render(result: Result, files: FileSet, *, strict: bool, statistics: bool, quiet: bool = False) -> None:
     """Print one JSON document; it always holds the undecided places and the counts."""
     json.dump(document(result), sys.stdout, indent=2)
     print()
 
 
 def document(result: Result) -> dict[str, Any]:
-    """The document of a result. Paths are relative to the working folder, lines count from 1, columns from 0."""
+    """The document of a result. Paths are relative to the working folder, lines and columns count from 1."""
     return {
         "version": VERSION,
         "tool": tool_name(),
@@ -50,13 +50,15 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "object": finding.object,
         "evidence": [asdict(step) for step in finding.evidence],
         "guide": finding.guide,
+        "advice": finding.advice,
         "fix": _fix(finding.fix) if finding.fix else None,
         "confidence": finding.confidence,
     }
 
 
 def _place(place: Place) -> dict[str, Any]:
-    return asdict(place)
+    """Columns count from 1, as in the text; `end_column` is the first one behind the span."""
+    return {**asdict(place), "column": place.column + 1, "end_column": place.end_column + 1}
 
 
 def _fix(fix: Fix) -> dict[str, Any]:

@@ -15,7 +15,9 @@ from pylint.interfaces import HIGH, INFERENCE
 
 from ..finding import Finding, Place
 from ..rules import all_rules
+from ..suppression import PLUGIN
 from .pylint_projects import AnalysisError, Projects
+from .streams import visible
 
 if TYPE_CHECKING:
     from pylint.lint import PyLinter
@@ -35,7 +37,7 @@ def _messages(block: str) -> dict[str, MessageDefinitionTuple]:
 class _Block(BaseChecker):
     """The rules of one block of ids: Pylint wants the ids of a checker to share their first two digits."""
 
-    name = "onescience"  # one name for all blocks: --enable=onescience means every rule
+    name = PLUGIN  # one name for all blocks: --enable=onescience means every rule
     projects = Projects()
     prefix: str
 
@@ -159,7 +161,7 @@ def _text(finding: Finding) -> str:
         parts.append(f"(because {'; '.join(steps)}).")
     if finding.advice:
         parts.append(finding.advice)
-    return " ".join(parts)
+    return visible(" ".join(parts))
 
 
 def _nodes_by_span(module: nodes.Module) -> dict[tuple[int, int, int, int], nodes.NodeNG]:

@@ -12,12 +12,13 @@ from rich.text import Text
 from ..files.discovery import FileSet
 from ..files.source import SourceFile
 from ..finding import Edit, Finding, Place, Result
+from .streams import visible
 
 COLOURS = {"E": "bold red", "W": "bold yellow", "R": "bold magenta", "C": "bold cyan"}
 MAX_SKIPPED = 20
 
 
-def render(result: Result, files: FileSet, *, strict: bool, statistics: bool) -> None:
+def render(result: Result, files: FileSet, *, strict: bool, statistics: bool, quiet: bool = False) -> None:
     """Print the report on standard output."""
     console = Console(highlight=False, soft_wrap=True, emoji=False, markup=False)
     _print_findings(console, result.findings, files)
@@ -26,12 +27,13 @@ def render(result: Result, files: FileSet, *, strict: bool, statistics: bool) ->
         _print_findings(console, result.undecided, files)
     if statistics:
         _print_statistics(console, result)
-    _print_summary(console, result, strict)
+    if not quiet:
+        _print_summary(console, result, strict)
 
 
 def _print_findings(console: Console, findings: list[Finding], files: FileSet) -> None:
     for path, group in groupby(findings, key=lambda finding: finding.place.path):
-        console.print(Text(path, style="bold underline"))
+        console.print(Text(visible(path), style="bold underline"))
         for finding in group:
             for line in _finding(finding, files.source(path)):
                 console.print(line)
@@ -44,17 +46,19 @@ def _finding(finding: Finding, source: SourceFile | None) -> list[Text]:
     head = Text(f"  {place.line}:{place.column + 1}  ")
     head.append(f"{finding.code} {finding.symbol}", style=colour)
     if finding.object:
-        head.append(f"  in {finding.object}", style="dim")
-    lines = [head, Text(f"    {finding.message}")]
+        head.append(f"  in {visible(finding.object)}", style="dim")
+    lines = [head, Text(f"    {visible(finding.message)}")]
     if source is not None:
         lines += _frame(place, source, colour)
     if finding.evidence:
         lines.append(Text("    because", style="bold"))
         for step in finding.evidence:
-            where = f"line {step.line}" if step.path == place.path else f"{step.path}:{step.line}"
-            lines.append(Text(f"      {where}: ", style="dim").append(step.text, style="not dim"))
+            where = f"line {step.line}" if step.path == place.path else f"{visible(step.path)}:{step.line}"
+            lines.append(Text(f"      {where}: ", style="dim").append(visible(step.text), style="not dim"))
     if finding.advice:
-        lines.append(Text("    fix: ", style="bold green").append(finding.advice, style="not bold default"))
+        lines.append(
+            Text("    fix: ", style="bold green").append(visible(finding.advice), style="not bold default")
+        )
     if finding.fix and source is not None:
         lines += [
             Text(f"    {number:>5} + {text}", style="green")
@@ -142,7 +146,7 @@ def _print_summary(console: Console, result: Result, strict: bool) -> None:
     if result.skipped:
         console.print(f"{_count(len(result.skipped), 'file')} not analysed, or only in part:")
         for skip in result.skipped[:MAX_SKIPPED]:
-            console.print(f"  {skip.path}: {skip.reason}")
+            console.print(visible(f"  {skip.path}: {skip.reason}"))
         if len(result.skipped) > MAX_SKIPPED:
             console.print(f"  ... and {len(result.skipped) - MAX_SKIPPED} more (--format json lists all)")
 

@@ -80,8 +80,14 @@ def by_pylint(tree: Path, *arguments: str, text: str | None = None) -> list[dict
 
 
 def places(messages: list[dict[str, Any]]) -> list[Where]:
-    """In order. One place may have several findings of a rule, such as two missing methods of a class."""
-    return sorted((found["path"], found["line"], found["column"], found["symbol"]) for found in messages)
+    """In order. One place may have several findings of a rule, such as two missing methods of a class.
+
+    Pylint counts columns from 0, the command from 1.
+    """
+    return sorted(
+        (found["path"], found["line"], found["column"] - ("id" in found), found["symbol"])
+        for found in messages
+    )
 
 
 @pytest.mark.parametrize(

@@ -146,20 +146,20 @@ def test_control_characters_are_not_sent_to_the_terminal(
     assert "\x1b" not in shown(capsys, files, result(finding(place=Place(path, 1, 0, 1, 5))))
 
 
-def test_json_is_version_1(files: FileSet, capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_is_version_2(files: FileSet, capsys: pytest.CaptureFixture[str]) -> None:
     what = result(finding(), undecided=(finding(fix=None),), skipped=(Skipped("bad.py", "why"),))
     json_report.render(what, files, strict=False, statistics=False)
     document = json.loads(capsys.readouterr().out)
     assert list(document) == ["version", "tool", "findings", "undecided", "skipped", "summary"]
-    assert document["version"] == 1
-    edit = {"path": "mlp.py", "line": 4, "column": 16, "end_line": 4, "end_column": 16, "text": "[0]"}
+    assert document["version"] == 2
+    edit = {"path": "mlp.py", "line": 4, "column": 17, "end_line": 4, "end_column": 17, "text": "[0]"}
     assert document["findings"] == [
         {
             "path": "mlp.py",
             "line": 4,
-            "column": 22,
+            "column": 23,
             "end_line": 4,
-            "end_column": 28,
+            "end_column": 29,
             "id": "E7101",
             "symbol": "parallel-linear-tuple-used",
             "message": "盘 is a pair [and] act() takes a tensor",
@@ -169,6 +169,7 @@ def test_json_is_version_1(files: FileSet, capsys: pytest.CaptureFixture[str]) -
                 {"path": "lib/layers.py", "line": 9, "text": "fc is built here"},
             ],
             "guide": "§3",
+            "advice": "self.fc(x)[0]",
             "fix": {"applicability": "safe", "edits": [edit]},
             "confidence": "high",
         }

@@ -1,0 +1,74 @@
+"""Standard input, output and error of the command, whatever they are connected to."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+import tempfile
+import traceback
+from contextlib import suppress
+
+from ..settings import SettingsError
+
+_NOT_WRITTEN = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF}
+
+
+def prepare() -> None:
+    """Give a closed stream (`>&-`) somewhere to write, and let none fail over a character it cannot encode."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+        getattr(sys, name).reconfigure(errors="backslashreplace")
+
+
+def drop_output() -> None:
+    """Nobody reads on, or nothing can be written: leave nothing that Python would write while it shuts down."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def say(text: str) -> None:
+    """One line on standard error."""
+    with suppress(OSError):
+        print(f"onescience-check: {visible(text)}", file=sys.stderr)
+
+
+def not_written(error: OSError) -> str:
+    """Why the output cannot be written; empty where the error comes from elsewhere."""
+    if error.filename is not None or error.errno not in _NOT_WRITTEN:
+        return ""
+    return f"the result cannot be written: {(error.strerror or str(error)).lower()}"
+
+
+def working_folder() -> None:
+    """Raises SettingsError where the working folder is gone: no path means anything then."""
+    try:
+        os.getcwd()
+    except OSError as error:
+        text = (error.strerror or str(error)).lower()
+        raise SettingsError(f"the working folder cannot be used: {text}") from None
+
+
+def standard_input() -> bytes:
+    """All of it; nothing where it is closed."""
+    return b"" if sys.stdin is None else sys.stdin.buffer.read()
+
+
+def internal_error(error: Exception) -> str:
+    """One line for a fault of ours; what a report of it needs is kept in a new file that only the user can read."""
+    text = " ".join(f"{type(error).__name__}: {error}".split())
+    try:
+        handle, kept = tempfile.mkstemp(prefix="onescience-check-error-", suffix=".txt")
+        with open(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
+            file.write("".join((*sys.argv, "\n\n", *traceback.format_exception(error))))
+    except OSError:
+        return f"internal error: {text}; please report it to the project with this line"
+    return f"internal error: {text}; please report it to the project with {kept}"
+
+
+def visible(text: str) -> str:
+    """Text of checked files as it may be shown: what steers a terminal, or begins a new line, is written out."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
