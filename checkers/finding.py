@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 
 @dataclass(frozen=True, order=True)
@@ -64,6 +64,16 @@ class Finding:
     @property
     def sort_key(self) -> tuple[Place, str, str]:
         return (self.place, self.code, self.message)
+
+
+def joined(found: list[Finding], also: str) -> Finding:
+    """One finding for several with one cause: at the first place, the others as evidence, one fix for all."""
+    steps = [Evidence(other.place.path, other.place.line, also) for other in found[1:]]
+    fixes = [finding.fix for finding in found]
+    edits = tuple(dict.fromkeys(edit for fix in fixes if fix is not None for edit in fix.edits))
+    first = fixes[0]
+    fix = Fix(first.applicability, edits) if first is not None and None not in fixes else None
+    return replace(found[0], evidence=(*found[0].evidence, *steps), fix=fix)
 
 
 @dataclass

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..facts.nodes import walk
-from ..finding import Edit, Evidence, Finding, Fix
+from ..finding import Edit, Finding, Fix, joined
 from ..project.stage_classes import parameters
 from ..project.stages import Stage, Stages
 from ..rule import Rule, Symptom
@@ -88,7 +87,7 @@ class RawConfigForwarded(Rule):
                         if (stage.cls.module.display, *call, taken_as) not in rejected
                     ]
                     if found:
-                        yield _joined(found)
+                        yield joined(found, "handed on here, too")
 
     def _handed_on(
         self, stage: Stage, init: ast.FunctionDef, name: str
@@ -123,14 +122,6 @@ class RawConfigForwarded(Rule):
                     fix = Fix("safe", (Edit(where, "self.config"),))
                     found = self.finding(where, object=stage.cls.name, fix=fix, cls=stage.cls.name, name=name)
                     yield found, (node.lineno, node.col_offset), keyword.arg
-
-
-def _joined(found: list[Finding]) -> Finding:
-    """One finding for all submodules of a stage that are handed the same parameter: one cause, one fix."""
-    places = [finding.place for finding in found]
-    steps = [Evidence(place.path, place.line, "handed on here, too") for place in places[1:]]
-    edits = tuple(edit for finding in found if finding.fix is not None for edit in finding.fix.edits)
-    return replace(found[0], evidence=(*found[0].evidence, *steps), fix=Fix("safe", edits))
 
 
 def _rejected(analysis: Analysis) -> set[tuple[str, int, int, str]]:

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..facts.module import ClassFacts
-from ..finding import Finding, Fix
+from ..finding import Finding, Fix, joined
 from ..project.stage_classes import hidden_base, megatron_base
-from ..project.stages import Stages
+from ..project.stages import Stage, Stages
 from ..rule import Rule, Symptom
 from ..tpstate.config_chain import provider_of
 from ..tpstate.events import Built
@@ -66,7 +66,7 @@ class StageCheckpointMethodsMissing(Rule):
             return self.layer(x)
 
 
-    class Net_stage1(nn.Module):  # [stage-checkpoint-methods-missing]
+    class Net_stage1(nn.Module):
         def __init__(self, dim):
             super().__init__()
             self.layer = nn.Linear(dim, dim)
@@ -132,6 +132,14 @@ class StageCheckpointMethodsMissing(Rule):
     """
 
     def check(self, analysis: Analysis) -> Iterator[Finding]:
+        alike: dict[tuple[int, str], list[Finding]] = {}
+        for stage, finding in self._each(analysis):
+            text = finding.message.replace(stage.cls.name, "", 1)
+            alike.setdefault((id(stage.family), text), []).append(finding)
+        for found in alike.values():  # the stages of one model lack it alike
+            yield joined(found, "this stage, too")
+
+    def _each(self, analysis: Analysis) -> Iterator[tuple[Stage, Finding]]:
         project = analysis.project
         for stage in project.knowledge(Stages):
             cls = stage.cls
@@ -156,13 +164,14 @@ class StageCheckpointMethodsMissing(Rule):
                     f"the `sharded_state_dict` that `{cls.name}` inherits saves `{label(lost.obj)}`, below the plain "
                     f"module `{lost.owner.name}`, as if every rank held the same"
                 )
-            yield self.finding(
+            finding = self.finding(
                 place_of(cls.module, cls.node),
                 object=cls.name,
                 evidence=(at(lost.site, f"`{label(lost.obj)}` is built here"),) if lost is not None else (),
                 fix=_typed(cls),
                 problem=problem,
             )
+            yield stage, finding
 
 
 _PLAIN_FORMAT = re.compile(r"ckpt[-_]format[\"']?[\s=:,]+[\"']?torch\b(?!_)")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..facts.module import ClassFacts, ModuleFacts
 from ..facts.nodes import walk
-from ..finding import Edit, Finding, Place
+from ..finding import Edit, Finding, Place, joined
 from ..project.originals import Originals
 from ..project.project import Project
 from ..project.spelling import spelling
@@ -88,8 +88,13 @@ class StageSignatureDrift(Rule):
                 continue
             found = project.method(original, "__init__")
             if found is not None:
+                alike: dict[str, list[Finding]] = {}
                 for stage in family.stages:
-                    yield from self._compare(project, stage, original, parameters(found[1]))
+                    for finding in self._compare(project, stage, original, parameters(found[1])):
+                        text = finding.message.replace(stage.cls.name, "", 1)
+                        alike.setdefault(text, []).append(finding)
+                for stages in alike.values():
+                    yield joined(stages, "and here, too")
 
     def _compare(
         self, project: Project, stage: Stage, original: ClassFacts, theirs: dict[str, ast.expr | None]

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..finding import Finding, Fix
+from ..finding import Finding, Fix, joined
 from ..project.spelling import of_same_meaning
 from ..project.stage_classes import parameters as defaults
 from ..rule import Rule, Symptom
@@ -99,6 +99,13 @@ class StyleArgumentsRejected(Rule):
     """
 
     def check(self, analysis: Analysis) -> Iterator[Finding]:
+        alike: dict[tuple[str, str, str], list[Finding]] = {}
+        for finding in self._each(analysis):
+            alike.setdefault((finding.place.path, finding.object, finding.message), []).append(finding)
+        for found in alike.values():  # one style chosen wrongly, one parameter renamed: one cause
+            yield joined(sorted(found, key=lambda finding: finding.place), "and here, too")
+
+    def _each(self, analysis: Analysis) -> Iterator[Finding]:
         for site, event, certain in by_written_call(analysis.log.events, Rejected):
             cls = event.holder
             if (

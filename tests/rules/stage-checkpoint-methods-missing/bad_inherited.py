@@ -32,7 +32,7 @@ class Ocean_stage0(MegatronModule):  # [stage-checkpoint-methods-missing]
         return self.block(x)
 
 
-class Ocean_stage1(MegatronModule):  # [stage-checkpoint-methods-missing]
+class Ocean_stage1(MegatronModule):
     def __init__(self, width, config=None, **kwargs):
         super().__init__(config)
         self.pre_process = None

@@ -25,7 +25,7 @@ class Ocean_stage0(nn.Module):  # [stage-checkpoint-methods-missing]
         return x
 
 
-class Ocean_stage1(nn.Module):  # [stage-checkpoint-methods-missing]
+class Ocean_stage1(nn.Module):
     def __init__(self, width, config=None, **kwargs):
         super().__init__()
         self.pre_process = None
