@@ -1,0 +1,97 @@
+"""W7609"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..finding import Evidence, Finding, Place
+from ..rule import Rule, Scope, Symptom
+from ..tpstate.verdicts import place_of
+from ..twins.describe import problem, source
+from ..twins.marked import Marked, stale_marks, unmarked
+
+if TYPE_CHECKING:
+    from ..tpstate.analysis import Analysis
+
+
+class DiffersFromOriginal(Rule):
+    """The distributed code does something else than the code that it was made from."""
+
+    code, symbol = "W7609", "differs-from-original"
+    message = "%(problem)s"
+    advice = (
+        "Write it as the original does, or say behind it why it differs: `# onescience: differs <reason>`."
+    )
+    why = (
+        "Splitting a model changes where it is computed, not what. Another constant, order, activation or argument "
+        "gives another model: the original's weights and its results no longer fit, and nothing fails."
+    )
+    symptom = Symptom.WRONG_NUMBERS
+    runtime = "no error: losses and outputs drift from those of the original model"
+    limits = (
+        "Both are read as one rank with default arguments runs them: layers split over ranks, checkpoints, copies, "
+        "casts and shapes are left out. Silent where the two cannot be aligned. Depths, heads and drop-path rates of "
+        "stages have rules of their own."
+    )
+    guide = "1.2: parameters and initialisation stay those of the original"
+    scope = Scope.GUIDE
+
+    bad = """
+    import torch
+    from torch import nn
+
+    from onescience.distributed.megatron.core.tensor_parallel import ColumnParallelLinear, RowParallelLinear
+
+
+    class IceMlp(nn.Module):
+        def __init__(self, dim, hidden):
+            super().__init__()
+            self.fc1 = nn.Linear(dim, hidden)
+            self.act = nn.GELU()
+            self.fc2 = nn.Linear(hidden, dim)
+
+        def forward(self, x):
+            return x + self.fc2(self.act(self.fc1(x)))
+
+
+    class IceDistributedMlp(nn.Module):
+        def __init__(self, dim, hidden, config=None):
+            super().__init__()
+            self.fc1 = ColumnParallelLinear(
+                dim, hidden, config=config, init_method=config.init_method, bias=True, gather_output=False
+            )
+            self.act = nn.ReLU()  # [differs-from-original]
+            self.fc2 = RowParallelLinear(
+                hidden, dim, config=config, init_method=config.init_method, bias=True, input_is_parallel=True
+            )
+
+        def forward(self, x):
+            out, _ = self.fc1(x)
+            out, _ = self.fc2(self.act(out))
+            return x + out
+    """
+    good = bad.replace("nn.ReLU()  # [differs-from-original]", "nn.GELU()")
+
+    def check(self, analysis: Analysis) -> Iterator[Finding]:
+        for marked in unmarked(analysis.project):
+            yield self._finding(marked)
+        for module, mark, why in stale_marks(analysis.project):
+            place = Place(module.display, mark.line, mark.column, mark.line, mark.column + len(mark.text))
+            yield self.finding(
+                place, problem=why, advice="Take the comment out, or give a reason behind `differs`."
+            )
+
+    def _finding(self, marked: Marked) -> Finding:
+        twin, difference = marked.twin, marked.difference
+        evidence = [Evidence(difference.theirs.module.display, difference.theirs.line, "the original")]
+        made = difference.made
+        if made is not None:
+            evidence.append(Evidence(made.module.display, made.line, f"comes from `{source(made)}`"))
+        return self.finding(
+            place_of(difference.mine.module, difference.mine.node),
+            object=twin.name,
+            evidence=tuple(evidence),
+            problem=problem(difference, twin.original.name),
+            decided=difference.decided,
+        )

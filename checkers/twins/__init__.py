@@ -1,0 +1,1 @@
+"""Distributed code held against the plain code that it was made from."""

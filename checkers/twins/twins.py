@@ -1,0 +1,120 @@
+"""All pairs of a project: distributed modules with their originals, stage families with their models."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from ..facts.module import ClassFacts
+from ..project.distributed import distributed_classes, original_of
+from ..project.originals import Originals
+from ..project.project import Project
+from ..project.stages import Family, Stages
+from .arguments import Arguments
+from .compare import Comparison, Difference
+from .frames import Frame, Side
+from .nodes import Keys, Node, Spot
+from .probe import Probe
+from .traced import constructor, forward, traced
+
+_SPLIT = frozenset("depth depths drop_path drop_path_rate dpr num_heads window_size".split())
+"""What the rules on depths, heads and drop-path rates compare, by value and over all stages."""
+
+
+@dataclass(frozen=True)
+class Twin:
+    """One pair. `family` is set where the distributed side is a model cut into stages."""
+
+    original: ClassFacts
+    classes: tuple[ClassFacts, ...]
+    family: Family | None = None
+    differences: list[Difference] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        """What the distributed side is called."""
+        return self.family.name if self.family is not None else self.classes[0].name
+
+
+def twins(project: Project) -> list[Twin]:
+    """Every pair that could be compared, with its differences; worked out once."""
+    return project.knowledge(_twins)
+
+
+def _twins(project: Project) -> list[Twin]:
+    return [*_modules(project), *_models(project)]
+
+
+def _modules(project: Project) -> Iterator[Twin]:
+    stages = project.knowledge(Stages)
+    for cls in distributed_classes(project):
+        original = original_of(project, cls)
+        if original is None or original is cls or stages.of(cls) is not None:
+            continue
+        keys = Keys()
+        first, second = traced(project, keys, original, cls), traced(project, keys, cls, original)
+        twin = Twin(original, (cls,))
+        twin.differences.extend(_compared(first, [second], forward(first), forward(second), frozenset()))
+        yield twin
+
+
+def _models(project: Project) -> Iterator[Twin]:
+    originals = project.knowledge(Originals)
+    for family in project.knowledge(Stages).families:
+        original = originals.of(family)
+        if original is None or not (family.complete or len(family.stages) == 1):
+            continue
+        keys = Keys()
+        classes = [stage.cls for stage in family.stages]
+        first = traced(project, keys, original, classes[0])
+        sides = [traced(project, keys, cls, original) for cls in classes]
+        twin = Twin(original, tuple(classes), family)
+        twin.differences.extend(_compared(first, sides, forward(first), _chain(sides), _SPLIT))
+        yield twin
+
+
+def _chain(sides: Sequence[Side]) -> Node | None:
+    """What the last stage returns of the first one's input."""
+    result: Node | None = None
+    for index, side in enumerate(sides):
+        if index:
+            if result is None:
+                return None
+            at = Frame(side, side.cls.module, {})
+            side.input_tensor = result if result.op == "seq" else at.node("received", [result], side.cls.node)
+        result = forward(side, is_later_stage=index > 0)
+    return result
+
+
+def _compared(
+    first: Side, sides: Sequence[Side], theirs: Node | None, mine: Node | None, skipped: frozenset[str]
+) -> list[Difference]:
+    parameters: dict[str, ast.expr | None] = {}
+    for side in (*reversed(sides), first):
+        parameters.update(constructor(side.project, side.cls))
+    probes = [Probe(parameters, moved=moved) for moved in (False, True)]
+    comparison = Comparison(first, sides, Arguments(first, skipped), probes)
+    found = list(_stored(comparison, first, sides))
+    if theirs is not None and mine is not None:
+        found += comparison.results(theirs, mine)
+    return found
+
+
+def _stored(comparison: Comparison, first: Side, sides: Sequence[Side]) -> Iterator[Difference]:
+    """The layers, parameters and buffers of one name on both sides."""
+    for side in sides:
+        for name, mine in side.attrs.items():
+            theirs = first.attrs.get(name)
+            if theirs is not None and _is_held(theirs) and _is_held(mine):
+                yield from comparison.of(theirs, mine, _where(theirs), _where(mine))
+
+
+def _is_held(node: Node) -> bool:
+    return node.op in ("new", "modules", "buffer", "append", "loop") or (
+        node.op.startswith("f:") and node.op.endswith("_")
+    )
+
+
+def _where(node: Node) -> Spot:
+    return node.spot
