@@ -20,9 +20,7 @@ class DiffersFromOriginal(Rule):
 
     code, symbol = "W7609", "differs-from-original"
     message = "%(problem)s"
-    advice = (
-        "Write it as the original does, or say behind it why it differs: `# onescience: differs <reason>`."
-    )
+    advice = "Write it as the original does, or say why it differs: `# onescience: differs` and the reason, behind it."
     why = (
         "Splitting a model changes where it is computed, not what. Another constant, order, activation or argument "
         "gives another model: the original's weights and its results no longer fit, and nothing fails."
