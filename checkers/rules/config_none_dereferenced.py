@@ -11,7 +11,7 @@ from ..facts.nodes import children
 from ..finding import Finding
 from ..project.distributed import is_named_distributed
 from ..rule import Rule, Symptom
-from ..tpstate.config_chain import provider_of
+from ..tpstate.config_chain import gives, provider_of
 from ..tpstate.events import Built
 from ..tpstate.fixes import lines_before, safe
 from ..tpstate.verdicts import place_of
@@ -37,7 +37,10 @@ class ConfigNoneDereferenced(Rule):
     )
     symptom = Symptom.TRAP
     runtime = "AttributeError: 'NoneType' object has no attribute 'init_method'"
-    limits = "Silent where the constructor tests the config in any way, or gives it another value."
+    limits = (
+        "Silent where the constructor tests the config in any way, or gives it another value, and where the tree "
+        "builds the class with a config everywhere."
+    )
     guide = "2.3: the chain of config"
     fix_kind = "safe"
 
@@ -78,6 +81,8 @@ class ConfigNoneDereferenced(Rule):
             if analysis.project.is_framework(cls.module):
                 continue
             for name in ("config", "megatron_config"):
+                if _is_always_given(analysis, cls, name):
+                    continue
                 read = _first_read(method, name) if _defaults_to_none(method, name) else None
                 if read is not None:
                     yield self._finding(cls, name, read)
@@ -95,6 +100,12 @@ class ConfigNoneDereferenced(Rule):
             read=ast.unparse(read),
             typed=f"{test} {error}".replace("`", ""),
         )
+
+
+def _is_always_given(analysis: Analysis, cls: ClassFacts, name: str) -> bool:
+    """Whether the tree builds the class, and each time with a config."""
+    built = [e for e in analysis.log.events if type(e) is Built and e.stack and e.obj.cls.facts is cls]
+    return bool(built) and all(gives(event, name) for event in built)
 
 
 def _defaults_to_none(method: ast.FunctionDef, name: str) -> bool:

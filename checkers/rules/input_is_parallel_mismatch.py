@@ -158,7 +158,7 @@ def _swapped(event: ParallelCall, calls: list[ParallelCall]) -> str | None:
     row, columns = _sizes(event), {call.layer.made_at.key: call for call in calls if call.row.kind == COLUMN}
     if row is None or row[0] == row[1] or len(columns) != 2:
         return None
-    first, other = sorted(columns.values(), key=lambda call: call.site.key)
+    first, other = columns.values()  # in the order in which they are called
     name, partner = label(event.layer), label(other.layer)
     if _sizes(first) == row and _sizes(other) == row[::-1]:
         return (
@@ -166,7 +166,7 @@ def _swapped(event: ParallelCall, calls: list[ParallelCall]) -> str | None:
             f"`ColumnParallelLinear(…, gather_output=False)` and `{partner}` as "
             "`RowParallelLinear(…, input_is_parallel=True)`."
         )
-    if _sizes(first) == _sizes(other) == row[::-1] and event.site.key < other.site.key:
+    if _sizes(first) == _sizes(other) == row[::-1] and calls.index(event) < calls.index(other):
         return (
             f"`{name}` and `{partner}` are called in each other's place: call `{partner}` on the input, and "
             f"`{name}` on the product."

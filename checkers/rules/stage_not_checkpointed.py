@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..facts.module import ClassFacts, Import, ModuleFacts
 from ..facts.nodes import walk
-from ..finding import Finding, Fix
+from ..finding import Edit, Finding, Fix
 from ..project.boundary import Boundaries
 from ..project.flow import Seen
 from ..project.project import Project, dotted_name
@@ -121,28 +121,31 @@ def _wrapped(seen: Seen) -> tuple[str, Fix | None]:
         if bound is None and "tensor_parallel" in module.bindings
         else "checkpoint"
     )
-    kind = _no_tensor(module, call)
-    if kind == "dict":
-        inside = f"{layer}({{**{args[0]}, 'x': x}})"
-        typed = f"{name}(lambda x: {inside}, False, {args[0]}['x'])"
-        return f"Megatron's checkpoint takes tensors alone, no dict: write `{typed}`.", None
-    if kind:
-        text = "Megatron's checkpoint takes tensors alone, not the object that is passed here"
-        return (
-            f"{text}: use it inside `{layer}`, around the blocks, or hand the tensors over one by one.",
-            None,
-        )
+    made = _made_of(module, call)
+    if made is not None:
+        names = list(dict.fromkeys(part.id for part in _values(made) if isinstance(part, ast.Name)))
+        kind = "a dict" if isinstance(made, ast.Dict) else f"a {ast.unparse(made.func)}"
+        text = f"Megatron's checkpoint takes tensors alone, and {kind} is passed here"
+        if call.keywords or len(call.args) > 1 or not names or len(names) < len(_values(made)):
+            return f"{text}: checkpoint inside `{layer}`, around its blocks.", None
+        inside = ", ".join(names)
+        typed = f"{name}(lambda {inside}: {layer}({ast.unparse(made)}), False, {inside})"
+        edits = (replace(module, call, typed), *_imported(module, name))
+        return f"{text}: hand the tensors over and make it inside, `{typed}`.", unsafe(*edits)
     if call.keywords:
         kept = ", ".join(["x", *args[1:], *(ast.unparse(part) for part in call.keywords)])
         return f"Write `{name}(lambda x: {layer}({kept}), False, {args[0]})`.", None
     typed = f"{name}({', '.join([layer, 'False', *args])})"
+    return f"Write `{typed}`.", unsafe(replace(module, call, typed), *_imported(module, name))
+
+
+def _imported(module: ModuleFacts, name: str) -> tuple[Edit, ...]:
     source = f"{framework_of(module)}.core.tensor_parallel"
-    imported = add_import(module, source, "checkpoint") if name == "checkpoint" else ()
-    return f"Write `{typed}`.", unsafe(replace(module, call, typed), *imported)
+    return add_import(module, source, "checkpoint") if name == "checkpoint" else ()
 
 
-def _no_tensor(module: ModuleFacts, call: ast.Call) -> str:
-    """What a call passes where it is no tensor: "dict", "object", or nothing."""
+def _made_of(module: ModuleFacts, call: ast.Call) -> ast.Dict | ast.Call | None:
+    """The dict or the object that a call passes, as it is made here; None where it may be a tensor."""
     first = call.args[0]
     if isinstance(first, ast.Name):
         around = [
@@ -151,16 +154,25 @@ def _no_tensor(module: ModuleFacts, call: ast.Call) -> str:
             if isinstance(node, ast.FunctionDef) and node.lineno <= call.lineno <= (node.end_lineno or 0)
         ]
         values = [
-            node.value
+            node
             for node in (walk(around[-1]) if around else ())
             if isinstance(node, ast.Assign) and node.lineno < call.lineno
             if any(isinstance(target, ast.Name) and target.id == first.id for target in node.targets)
         ]
-        first = values[-1] if values else first
-    if isinstance(first, ast.Dict) or (isinstance(first, ast.Call) and ast.unparse(first.func) == "dict"):
-        return "dict"
-    made = ast.unparse(first.func).rsplit(".", 1)[-1] if isinstance(first, ast.Call) else ""
-    return "object" if re.fullmatch(r"SimpleNamespace|Namespace|\w*(Data|Batch|Sample|Input)s?", made) else ""
+        first = max(values, key=lambda node: node.lineno).value if values else first
+    if isinstance(first, ast.Dict):
+        return first
+    name = (dotted_name(first.func) or "") if isinstance(first, ast.Call) else ""
+    is_class = name.rsplit(".", 1)[-1][:1].isupper() and not name.startswith(("self.", "torch."))
+    return first if isinstance(first, ast.Call) and (is_class or name == "dict") else None
+
+
+def _values(made: ast.Dict | ast.Call) -> list[ast.expr]:
+    """What a dict or an object is made of, constants left out."""
+    given = (
+        made.values if isinstance(made, ast.Dict) else [*made.args, *(part.value for part in made.keywords)]
+    )
+    return [part for part in given if not isinstance(part, ast.Constant)]
 
 
 def _heavy_layers(project: Project, cls: ClassFacts) -> set[str]:

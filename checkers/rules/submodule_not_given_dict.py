@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..facts.module import ClassFacts
+from ..facts.nodes import walk
 from ..finding import Evidence, Finding
 from ..project.dict_interface import dict_forward_of
 from ..rule import Rule, Symptom
@@ -124,5 +125,7 @@ def _as_dict(site: Site) -> str:
         return ""
     if any(isinstance(value, ast.Starred) for value in call.args):
         return ""
-    given = (*map(ast.unparse, call.args), "None")[:2]
+    inside = [node for node in walk(site.function) if isinstance(node, ast.Name)] if site.function else []
+    has_mask = any(isinstance(node.ctx, ast.Store) and node.id == "mask" for node in inside)
+    given = (*map(ast.unparse, call.args), "mask" if has_mask else "None")[:2]
     return f'{ast.unparse(call.func)}({{"x": {given[0]}, "mask": {given[1]}}})'

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
+from ..project.stage_classes import parameters as stage_parameters
 from . import provider_table
 from .callers import owner_of, sites
 from .events import Built, Event, Site
@@ -29,11 +30,45 @@ def dropped_configs(events: Iterable[Event]) -> Iterator[tuple[Site, Built]]:
 
 
 def _lacks_config(event: Built) -> bool:
+    if _refuses_to_be_built(event):
+        return True
     row = provider_of(event)
     if row is None or row.family != provider_table.MEGATRON or "config" not in row.required:
         return False
     given = event.obj.args.get("config")
     return (isinstance(given, Const) and given.value is None) or (given is None and not event.open_keywords)
+
+
+def _refuses_to_be_built(event: Built) -> bool:
+    """Whether the constructor raises where there is no config, and is given none."""
+    facts = event.obj.cls.facts
+    init = facts.methods.get("__init__") if facts is not None else None
+    if init is None or not event.stack or "config" not in stage_parameters(init):
+        return False
+    return gives(event, "config") is False and any(_raises_without(part) for part in init.body)
+
+
+def _raises_without(statement: ast.stmt) -> bool:
+    if isinstance(statement, ast.Assert):
+        return ast.unparse(statement.test) == "config is not None"
+    return (
+        isinstance(statement, ast.If)
+        and ast.unparse(statement.test) in ("config is None", "not config")
+        and any(isinstance(part, ast.Raise) for part in statement.body)
+    )
+
+
+def gives(event: Built, name: str) -> bool | None:
+    """Whether a module was built with a parameter of its constructor; None where that cannot be told."""
+    facts = event.obj.cls.facts
+    init = facts.methods.get("__init__") if facts is not None else None
+    if init is None or event.open_keywords or "*" in event.keywords:
+        return None
+    value = event.keywords.get(name)
+    if value is not None:
+        return not (isinstance(value, Const) and value.value is None)
+    names = [arg.arg for arg in (*init.args.posonlyargs, *init.args.args)][1:]
+    return name in names[: event.positional]
 
 
 def _loses_it(event: Built) -> Site | None:
