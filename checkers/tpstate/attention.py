@@ -6,9 +6,10 @@ import ast
 import re
 
 from . import tensors
+from .choices import Choice, alternatives
 from .interpreter import Interpreter
 from .states import State
-from .values import UNKNOWN, Kwargs, Pair, Seq, Tensor, Unknown, Value
+from .values import Kwargs, Pair, Seq, Tensor, Unknown, Value
 
 _QUERY = re.compile(r"x?q|q_\w+|\w+_q|quer(y|ies)(_\w+)?")
 
@@ -53,23 +54,37 @@ def _is_open(value: Value) -> bool:
     return isinstance(value, Unknown) or (isinstance(value, Tensor) and value.state is State.UNKNOWN)
 
 
-def of_unseen(
-    interp: Interpreter, name: str, args: tuple[Value, ...], kwargs: Kwargs, node: ast.Call
-) -> Value | None:
-    """What a callable that cannot be seen makes of queries and keys, by its name; None where it is neither an
-    attention nor a rotary embedding."""
+def called_name(node: ast.expr) -> str:
+    """The last name of what is called."""
+    func = node.func if isinstance(node, ast.Call) else node
+    if isinstance(func, ast.Attribute):
+        return called_name(func.value) if func.attr in ("forward", "__call__") else func.attr
+    return func.id if isinstance(func, ast.Name) else ""
+
+
+def by_name(
+    interp: Interpreter, result: Value, args: tuple[Value, ...], kwargs: Kwargs, node: ast.Call
+) -> Value:
+    """The result of a call; where it is unknown, what an attention or a rotary embedding of this name makes of queries
+    and keys."""
+    is_pair = isinstance(result, Seq) and len(result.items) == 2 and all(map(_is_open, result.items))
+    leaves = (leaf for _, leaf in alternatives(result)) if isinstance(result, Choice) else (result,)
+    if not (is_pair or any(map(_is_open, leaves))) or not (args or kwargs):
+        return result
+    name = called_name(node).lower()
     if _CALLED.search(name):
         query = _argument(node, args, kwargs, _QUERY) or (args[0] if len(args) >= 3 else None)
         return (
-            of_query(interp, UNKNOWN, query) if query is not None and len(args) + len(kwargs) >= 3 else None
+            of_query(interp, result, query) if query is not None and len(args) + len(kwargs) >= 3 else result
         )
-    if _ROTATES.search(name):
+    if _ROTATES.search(name) and not isinstance(result, Choice):
         turned = [
             value for value in (_argument(node, args, kwargs, word) for word in (_QUERY, _KEY)) if value
         ]
-        if turned:
-            return Seq(tuple(turned)) if len(turned) > 1 else turned[0]
-    return None
+        if len(turned) > 1:
+            return Seq(tuple(turned))
+        return turned[0] if turned and not is_pair else result
+    return result
 
 
 def _argument(node: ast.Call, args: tuple[Value, ...], kwargs: Kwargs, word: re.Pattern[str]) -> Value | None:

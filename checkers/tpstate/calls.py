@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 from typing import TypeGuard
 
-from . import attention, building, expressions, library_calls, object_methods, running, tensors
+from . import attention, buffers, building, expressions, library_calls, object_methods, running, tensors
 from .choices import Choice
 from .events import BiasDropped, EntryCalled, NoneUsed, PairUsed, UnknownKey
 from .frames import Frame
 from .interpreter import Interpreter
+from .states import State
 from .values import (
     OPEN,
     UNKNOWN,
@@ -57,7 +58,9 @@ def call_node(interp: Interpreter, frame: Frame, node: ast.Call) -> Value:
     if open_args is not None:
         kwargs.setdefault(OPEN, UNKNOWN)
         kwargs["*"] = open_args
-    return call(interp, callee, args, kwargs, node)
+    result = call(interp, callee, args, kwargs, node)
+    left = buffers.filled(interp, frame, callee, node, args, kwargs)
+    return attention.by_name(interp, buffers.returned(result, left), args, kwargs, node)
 
 
 def _super(interp: Interpreter, frame: Frame, node: ast.Call) -> Value:
@@ -128,12 +131,10 @@ _ELEMENTWISE_WORDS = (
 def unknown_call(
     interp: Interpreter, callee: Value, args: tuple[Value, ...], node: ast.expr, kwargs: Kwargs | None = None
 ) -> Value:
-    """A callable nothing is known of: an activation or a norm by its name keeps the state, an attention returns that
-    of its query, anything else loses it."""
-    name = ""
-    if isinstance(node, ast.Call):
-        func = node.func
-        name = func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
+    """A callable nothing is known of: an activation or a norm by its name keeps the state, anything else loses it."""
+    name = attention.called_name(node)
+    if name in ("view", "reshape") and args:
+        return tensors.by_size(interp, Tensor(State.UNKNOWN), args[-1], node)
     if (
         len(args) == 1
         and name
@@ -142,10 +143,6 @@ def unknown_call(
         return interp.lift(
             lambda value: value.but(width=None) if isinstance(value, Tensor) else UNKNOWN, args[0]
         )
-    if isinstance(node, ast.Call) and (args or kwargs):
-        seen = attention.of_unseen(interp, name.lower(), args, kwargs or {}, node)
-        if seen is not None:
-            return seen
     if isinstance(callee, Sym) and not args and name.startswith(("get_", "is_")):
         return Sym.named(f"{callee.text}()")
     return UNKNOWN

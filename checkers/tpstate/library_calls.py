@@ -6,7 +6,7 @@ import ast
 import math
 
 from ..project.project import NamespaceRef
-from . import arithmetic, attributes, building, builtin_calls, calls, collectives, indexing, tensors
+from . import arithmetic, attributes, buffers, building, builtin_calls, calls, collectives, indexing, tensors
 from .events import Checkpointed, Divided
 from .interpreter import Interpreter
 from .states import State
@@ -208,6 +208,10 @@ def _torch(
         if isinstance(given, Tensor):
             interp.reduced.add(given.tag)
         return UNKNOWN
+    if dotted.startswith("torch.ops."):
+        return calls.unknown_call(interp, UNKNOWN, args, node, kwargs)
+    if dotted == "torch.Size" and args:
+        return indexing.as_seq(interp, args[0]) or Seq((), UNKNOWN)
     if last == "linspace" and all(isinstance(arg, Const) for arg in args):
         return _math(interp, last, args, node)
     if last in _FACTORIES:
@@ -216,7 +220,7 @@ def _torch(
             found = indexing.as_seq(interp, args[0])
             dims = found.items if found is not None and found.rest is None else args
         sized = last in ("empty", "zeros", "ones", "rand", "randn", "full")
-        return Tensor(State.UNKNOWN, dims=tuple(map(_size, dims)) if sized else None)
+        return buffers.made(interp, tuple(map(_size, dims)), node) if sized else Tensor(State.UNKNOWN)
     if last in ("compile",) and args:
         return args[0]
     if last == "jit" or dotted.startswith("torch.jit."):

@@ -224,7 +224,17 @@ def _reshaped(
         return tensor.but(last=same, width=tensor.width if same else None, dims=None)
     if last is not None and last == tensor.width:
         return tensor.but(dims=None)
+    if tensor.state is State.UNKNOWN and sizes and name in ("view", "reshape"):
+        return by_size(interp, tensor, sizes[-1], node)
     return used_whole(tensor).but(width=None, dims=None)
+
+
+def by_size(interp: Interpreter, tensor: Tensor, last: Value, node: ast.expr) -> Tensor:
+    """A tensor of unknown type viewed with a last size per rank is one rank's part: the code says so."""
+    if not (isinstance(last, Sym) and PER_RANK in last.tags):
+        return tensor.but(width=None, dims=None)
+    why = interp.step(node, "it is viewed with a size per rank, so it is split")
+    return Tensor(State.SHARDED, why=why)
 
 
 def _is_share(share: Poly, width: Poly, known: dict[str, Poly]) -> bool:
@@ -245,6 +255,9 @@ def _divided(
         return Seq((), tensor.but(role="share of cat"))
     if tensor.tag == "argument" and not tensor.role and isinstance(given, Sym) and TP in given.tags:
         return Seq((), tensor.but(role="share of argument"))
+    if on_last and tensor.state is State.FULL and isinstance(given, Sym) and TP in given.tags:
+        why = interp.step(node, "it is cut into one part per rank", tensor.why)
+        return Seq((), Tensor(State.SHARDED, width=tensor.width, why=why))
     if name == "unbind":
         return Seq((), moved(tensor))
     if isinstance(given, Heap):
