@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from .values import MAX_NESTED, UNKNOWN, Value, nested
+from .states import State
+from .values import MAX_NESTED, UNKNOWN, Tensor, Value, nested
 
 
 @dataclass(frozen=True)
@@ -22,12 +23,27 @@ class Choice(Value):
 
 
 def choose(key: str, then: Value, other: Value) -> Value:
-    """A Choice, or the value itself where both sides are the same; deep choices collapse to UNKNOWN."""
+    """A Choice, or the value itself where both sides are the same; of deep ones what all tensors share is kept."""
     if then == other:
         return then
     if leaves(then) + leaves(other) > 8 or nested(then) + nested(other) > MAX_NESTED:
-        return UNKNOWN
+        return _shared(then, other)
     return Choice(key, then, other)
+
+
+def _shared(then: Value, other: Value) -> Value:
+    """What a split or whole tensor is whichever way the conditions go; UNKNOWN where the sides disagree."""
+    tensors = [leaf for side in (then, other) for _, leaf in alternatives(side)]
+    first = tensors[0]
+    if not isinstance(first, Tensor) or first.state is State.PARTIAL:
+        return UNKNOWN
+    last, width = True, first.width
+    for tensor in tensors:
+        if not isinstance(tensor, Tensor) or (tensor.state, tensor.group) != (first.state, first.group):
+            return UNKNOWN
+        last = last and tensor.last
+        width = width if tensor.width == width else None
+    return Tensor(first.state, last, width, first.why, group=first.group)
 
 
 def leaves(value: Value) -> int:
