@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ..finding import Evidence, Finding
 from ..rule import Rule, Symptom
 from ..spmd.axes import source_axes, varies
-from ..spmd.collectives import Collective, collective
+from ..spmd.collectives import Collective, Entered
 from ..spmd.frames import Frame, functions
 from ..spmd.names import EMBEDDING, TORCH_ROOT, WORLD, Axes, text_of
 from ..tpstate.verdicts import place_of
@@ -69,9 +69,8 @@ class BroadcastSrcNotInGroup(Rule):
 
     def check(self, analysis: Analysis) -> Iterator[Finding]:
         for frame in functions(analysis.project, _ROOTED):
-            for node in frame.scope.nodes:
-                found = collective(node, frame) if isinstance(node, ast.Call) else None
-                if found is not None and found.is_torch and found.name in TORCH_ROOT:
+            for found in analysis.project.knowledge(Entered).of(frame):
+                if found.is_torch and found.name in TORCH_ROOT:
                     yield from self._check(found, frame)
 
     def _check(self, found: Collective, frame: Frame) -> Iterator[Finding]:

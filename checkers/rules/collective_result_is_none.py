@@ -30,9 +30,7 @@ class CollectiveResultIsNone(Rule):
     why = "torch.distributed writes into its tensors; only with `async_op=True` does a collective return a handle."
     symptom = Symptom.CRASH
     runtime = "TypeError or AttributeError on None, often only where more than one rank runs."
-    limits = (
-        "Only for torch.distributed; silent with `async_op`, and where a function returns such calls alone."
-    )
+    limits = "Only for torch.distributed; silent with `async_op`, and where a function returns nothing else."
     guide = "beyond the guide"
 
     bad = """
@@ -79,10 +77,10 @@ def _use(parent: ast.AST, node: ast.Call, frame: Frame) -> str:
     if found is None or not found.is_torch or found.name in ("new_group", "new_subgroups") or is_async(node):
         return ""
     if isinstance(parent, ast.Return):
-        others = [part for part in frame.scope.nodes if isinstance(part, ast.Return) and part is not parent]
-        values = [part.value for part in others if part.value is not None and not _is_none(part.value)]
-        plain = [v for v in values if not (isinstance(v, ast.Call) and collective(v, frame) is not None)]
-        return "returned, where elsewhere the function returns a value" if plain else ""
+        tensor = ast.unparse(node.args[0]) if node.args else ""
+        others = (part.value for part in frame.scope.nodes if isinstance(part, ast.Return) and part.value)
+        is_value = any(ast.unparse(value) == tensor for value in others)
+        return f"returned, where elsewhere the function returns `{tensor}`" if is_value else ""
     if isinstance(parent, ast.Assign):
         target = parent.targets[0]
         return (
@@ -93,10 +91,6 @@ def _use(parent: ast.AST, node: ast.Call, frame: Frame) -> str:
     if isinstance(parent, ast.BinOp | ast.Subscript | ast.Attribute):
         return f"used in `{ast.unparse(parent)[:60]}`"
     return ""
-
-
-def _is_none(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None
 
 
 def _later(name: str, assigned: ast.Assign, frame: Frame) -> str:

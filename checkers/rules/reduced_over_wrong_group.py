@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ..finding import Evidence, Finding
 from ..rule import Rule, Symptom
 from ..spmd.axes import group_axes, size_axes
-from ..spmd.collectives import Collective, collective, written
+from ..spmd.collectives import Collective, Entered, written
 from ..spmd.frames import Frame, functions
 from ..spmd.names import DP, TP, WORLD, Axes, text_of
 from ..tpstate.verdicts import place_of
@@ -64,18 +64,17 @@ class ReducedOverWrongGroup(Rule):
 
     def check(self, analysis: Analysis) -> Iterator[Finding]:
         for frame in functions(analysis.project, _GROUPS):
-            found = [
-                (node, collective(node, frame)) for node in frame.scope.nodes if isinstance(node, ast.Call)
-            ]
-            entered = [entry for _, entry in found if entry is not None]
+            entered = analysis.project.knowledge(Entered).of(frame)
             for entry in entered:
                 yield from self._against(
                     entry, frame, _size(entry, frame, entered), "is divided by the size of"
                 )
                 yield from self._against(entry, frame, _length(entry, frame), "its list has the length of")
                 yield from self._against(entry, frame, _region(entry), "")
-            for call, _ in found:
-                yield from self._marked(call, frame)
+            if "sequence_parallel" in frame.module.text:
+                for node in frame.scope.nodes:
+                    if isinstance(node, ast.Call):
+                        yield from self._marked(node, frame)
 
     def _against(
         self, entry: Collective, frame: Frame, other: tuple[ast.AST, Axes] | None, how: str

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _MODEL_PARALLEL = re.compile(
     r"tensor_model_parallel|pipeline_model_parallel|parallel_state|\bmpu\b|(Column|Row)Parallel|tp_(rank|group|size)\("
 )
+_DEALS = re.compile(r"DistributedSampler|class \w*(Sampler|Dataset|Loader)")
 _SAMPLES = re.compile(r"Sampler|Dataset|Loader")
 
 
@@ -75,7 +76,7 @@ class SamplerOverWorld(Rule):
     """
 
     def check(self, analysis: Analysis) -> Iterator[Finding]:
-        for frame in functions(analysis.project, _MODEL_PARALLEL):
+        for frame in functions(analysis.project, _DEALS, _MODEL_PARALLEL):
             for node in frame.scope.nodes:
                 found = _torch_sampler(node, frame) or (_strided(node, frame) if _is_own(frame) else None)
                 if found is not None and isinstance(node, ast.expr):

@@ -56,7 +56,7 @@ def _name(node: ast.Name | ast.Attribute, frame: Frame, depth: int) -> Axes | No
     name = last_name(node)
     if isinstance(node, ast.Attribute):
         if name in ("rank_in_group", "rank") and (axes := group_axes(node.value, frame)) is not None:
-            return axes
+            return axes if name == "rank_in_group" else WORLD  # `rank` counts over all processes
         if name in ("world_size", "is_first_rank", "is_last_rank"):
             return NONE if name == "world_size" else group_axes(node.value, frame)
         if dotted_name(node) in ("args.rank", "args.local_rank"):

@@ -5,11 +5,14 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
-from ..project.project import External, FunctionRef, dotted_name
+from ..project.project import External, FunctionRef, Project, dotted_name
+from ..project.scopes import Scope
 from . import names
 from .axes import group_axes, last_name
 from .frames import Frame
 from .names import WORLD, Axes
+
+_LIBRARIES = ("torch.distributed", "torch.distributed.distributed_c10d", "deepspeed.comm")
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,8 +47,7 @@ def torch_name(node: ast.Call, frame: Frame) -> str:
 
 
 def _from_torch(func: ast.expr, frame: Frame) -> bool:
-    dotted = frame.external(func)
-    return dotted.startswith(("torch.distributed.", "deepspeed.comm.")) and dotted.count(".") in (2, 3)
+    return frame.external(func).rpartition(".")[0] in _LIBRARIES
 
 
 def _of_torch(node: ast.Call, name: str, frame: Frame) -> Collective | None:
@@ -81,3 +83,20 @@ def is_async(node: ast.Call) -> bool:
 def written(node: ast.Call) -> str:
     """How a message names a call."""
     return dotted_name(node.func) or ast.unparse(node.func)
+
+
+class Entered:
+    """The collectives that stand in each function, listed once."""
+
+    def __init__(self, project: Project) -> None:
+        self._found: dict[Scope, list[Collective]] = {}
+
+    def of(self, frame: Frame) -> list[Collective]:
+        """Those of one function in source order, with what its own text says of their groups."""
+        if frame.scope not in self._found:
+            self._found[frame.scope] = [
+                found
+                for node in frame.scope.nodes
+                if isinstance(node, ast.Call) and (found := collective(node, frame)) is not None
+            ]
+        return self._found[frame.scope]

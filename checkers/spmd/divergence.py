@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from ..facts.module import ModuleFacts
 from ..facts.nodes import walk
 from ..project.project import Project
-from .collectives import collective
+from .collectives import Entered
 from .frames import Frame, functions, module_functions
 from .names import COORDINATOR, TORCH_ROOT, Axes
 from .reach import Item, Path, Reaches, Reading, calls_in, entered, read, shape
@@ -58,8 +58,7 @@ class Partners:
             self._found[module] = [
                 (entry.name, entry.axes, frame.scope.function)
                 for frame in module_functions(self.project, module)
-                for node in frame.scope.nodes
-                if isinstance(node, ast.Call) and (entry := collective(node, frame)) is not None
+                for entry in self.project.knowledge(Entered).of(frame)
             ]
         return self._found[module]
 

@@ -204,17 +204,15 @@ class Attributes:
         return self._found[id(cls)]
 
 
-def functions(project: Project, mark: re.Pattern[str]) -> Iterator[Frame]:
-    """Every function and method of the files whose text holds the mark.
+def functions(project: Project, *marks: re.Pattern[str]) -> Iterator[Frame]:
+    """Every function and method of the files whose text holds all the marks.
 
     A framework copied into another package is known by contract; tests set up small meshes of their own.
     """
     for module in project.modules:
-        if (
-            mark.search(module.text)
-            and not _TESTS.search(module.display)
-            and not project.is_framework(module)
-        ):
+        copied = any(f".{prefix}." in f"{module.name}." for prefix in project.settings.framework)
+        held = all(mark.search(module.text) for mark in marks)
+        if held and not copied and not _TESTS.search(module.display):
             yield from module_functions(project, module)
 
 

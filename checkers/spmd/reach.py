@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from ..facts.nodes import children
 from ..project.project import Project
 from .axes import last_name
-from .collectives import Collective, collective
+from .collectives import Collective, Entered, collective
 from .conditions import Atom, Formula, atoms_of, condition, decide
 from .frames import Frame
 from .names import Axes
@@ -166,18 +166,13 @@ class Reaches:
             return False
         if id(function) not in self._found:
             self._found[id(function)] = False  # what a recursive call finds
-            self._found[id(function)] = any(
-                isinstance(node, ast.Call) and self._call(node, frame, depth) for node in frame.scope.nodes
+            self._found[id(function)] = bool(frame.project.knowledge(Entered).of(frame)) or any(
+                isinstance(node, ast.Call)
+                and (inner := frame.callee(node)) is not None
+                and self.any(inner, depth + 1)
+                for node in frame.scope.nodes
             )
         return self._found[id(function)]
-
-    def _call(self, node: ast.Call, frame: Frame, depth: int) -> bool:
-        if collective(node, frame) is not None:
-            return True
-        inner = frame.callee(node)
-        if inner is not None:
-            return self.any(inner, depth + 1)
-        return False
 
 
 def _branch(node: ast.AST, then: Trace, other: Trace) -> Trace:

@@ -1,5 +1,6 @@
 import torch.distributed as dist
 from megatron.core import parallel_state as ps
+from vllm.distributed import get_pp_group
 
 
 def share(batch):
@@ -11,3 +12,9 @@ def share(batch):
         batch, src=ps.get_pipeline_model_parallel_last_rank(), group=ps.get_pipeline_model_parallel_group()
     )
     dist.broadcast(batch, dist.get_global_rank(ps.get_data_parallel_group(), 0), group=ps.get_data_parallel_group())
+
+
+def from_last(tokens):
+    """`rank` of vLLM's group objects counts over all processes."""
+    pp = get_pp_group()
+    dist.broadcast(tokens, src=pp.rank, group=pp.device_group)

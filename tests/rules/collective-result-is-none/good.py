@@ -17,3 +17,12 @@ def overlap(x, parts, flag):
     assert done is None
     group = dist.new_group([0, 1])
     return x, group
+
+
+def gather(x, parts, size):
+    """None on purpose: the caller gave the list."""
+    if size == 1:
+        return x
+    if parts is not None:
+        return dist.all_gather(parts, x)
+    return x * 2

@@ -1,0 +1,114 @@
+"""W7721"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..finding import Evidence, Finding
+from ..rule import Rule, Symptom
+from ..spmd.axes import last_name
+from ..spmd.frames import Frame, functions
+from ..spmd.gradient_norms import gradient_norms
+from ..spmd.names import PP, TP
+from ..tpstate.verdicts import place_of
+
+if TYPE_CHECKING:
+    from ..tpstate.analysis import Analysis
+
+_CLIPS = re.compile(r"clip_grad_norm_?\(")
+_MEGATRON = re.compile(r"megatron\.core|\bmpu\b|parallel_state\b|(Column|Row)ParallelLinear")
+_OTHER = re.compile(
+    r"DTensor|fully_shard|FullyShardedDataParallel|\bFSDP|deepspeed|DeepSpeed|parallelize_module|DeviceMesh"
+)
+
+
+class LocalGradNorm(Rule):
+    """Gradients of split parameters are clipped or measured by the norm of one rank's share."""
+
+    code, symbol = "W7721", "local-grad-norm"
+    message = "`%(what)s` measures the gradients of this rank alone: %(why)s"
+    advice = (
+        "Sum the squares of the parameters that this rank counts, all-reduce the sum over "
+        "`parallel_state.get_model_parallel_group()`, and scale by its root."
+    )
+    why = (
+        "With tensor or pipeline parallelism each rank holds a part of the gradient. A norm of that part differs from "
+        "rank to rank, so replicated parameters are scaled differently and drift apart."
+    )
+    symptom = Symptom.WRONG_NUMBERS
+    runtime = (
+        "Nothing fails; after the first clipped step the ranks hold different norms, biases and embeddings."
+    )
+    limits = (
+        "Only in files that use Megatron's groups or layers, and neither FSDP, DTensor nor DeepSpeed, whose gradients "
+        "know their shards. A norm of one's own counts when no collective follows it in the function."
+    )
+    guide = "beyond the guide"
+
+    bad = """
+    import torch
+    from megatron.core import parallel_state
+    from megatron.core.tensor_parallel import ColumnParallelLinear
+
+
+    def step(model, optimizer, loss):
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)  # [local-grad-norm]
+        optimizer.step()
+    """
+    good = """
+    import torch
+    import torch.distributed as dist
+    from megatron.core import parallel_state
+    from megatron.core.tensor_parallel import param_is_not_tensor_parallel_duplicate
+
+
+    def step(model, optimizer, loss):
+        loss.backward()
+        own = [p.grad.pow(2).sum() for p in model.parameters() if param_is_not_tensor_parallel_duplicate(p)]
+        total = torch.stack(own).sum()
+        dist.all_reduce(total, group=parallel_state.get_model_parallel_group())
+        for p in model.parameters():
+            p.grad.mul_((1.0 / (total.sqrt() + 1e-6)).clamp(max=1.0))
+        optimizer.step()
+    """
+
+    def check(self, analysis: Analysis) -> Iterator[Finding]:
+        for frame in functions(analysis.project, _MEGATRON):
+            if _OTHER.search(frame.module.text):
+                continue
+            if _CLIPS.search(frame.module.text):
+                for node in frame.scope.nodes:
+                    if isinstance(node, ast.Call) and _is_torch(node, frame):
+                        yield self._found(
+                            frame, node, ast.unparse(node.func), "nothing is summed over the ranks"
+                        )
+            for norm in gradient_norms(frame):
+                if norm.group is None and norm.is_scaled:
+                    why = "nothing sums it over the model-parallel ranks"
+                    yield self._found(frame, norm.node, norm.text, why)
+                elif norm.group == TP and norm.uses_stages:
+                    why = "it is summed over the tensor-parallel ranks, not over the stages"
+                    yield self._found(frame, norm.node, norm.text, why)
+                elif norm.group == PP:
+                    why = "it is summed over the stages, not over the tensor-parallel ranks"
+                    yield self._found(frame, norm.node, norm.text, why)
+
+    def _found(self, frame: Frame, node: ast.AST, what: str, why: str) -> Finding:
+        line: int = getattr(node, "lineno", 1)
+        return self.finding(
+            place_of(frame.module, node),
+            object=frame.scope.function.name if frame.scope.function is not None else "",
+            evidence=(Evidence(frame.module.display, line, why),),
+            what=what,
+            why=why,
+        )
+
+
+def _is_torch(node: ast.Call, frame: Frame) -> bool:
+    if last_name(node.func) not in ("clip_grad_norm_", "clip_grad_norm"):
+        return False
+    return frame.external(node.func).startswith("torch.nn.utils")
