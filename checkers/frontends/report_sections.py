@@ -72,6 +72,7 @@ def sections(model: ModelReport) -> Iterator[Section]:
     yield _boundaries(model)
     yield _balance(model)
     yield _drop_path(model)
+    yield _differences(model)
 
 
 def _names(paths: str) -> str:
@@ -183,6 +184,27 @@ def _drop_path(model: ModelReport) -> Section:
     unclear = ["? where the original gives the layer another number of blocks, or is not known."]
     is_open = any(row.mark is Mark.OPEN for row in table.rows)
     return Section("Drop path", columns, rows, (said, *(unclear if is_open else []), *table.notes))
+
+
+def _differences(model: ModelReport) -> Section:
+    table = model.differences
+    rows = tuple(
+        (
+            MARKS[row.mark],
+            row.name,
+            f"{row.original}\n{_names(str(row.original_at))}",
+            f"{row.distributed}\n{_names(str(row.distributed_at))}",
+            row.note,
+        )
+        for row in table.rows
+    )
+    compared = f"Held against each other: {', '.join(table.compared) or 'nothing'}."
+    return Section(
+        "What differs from the original",
+        ("", "in", "original", "distributed", "note"),
+        rows,
+        (compared, *table.notes),
+    )
 
 
 def _number(value: int | None) -> str:

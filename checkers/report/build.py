@@ -66,6 +66,7 @@ def _model(subject: Subject) -> ModelReport:
         boundaries=made.boundaries,
         balance=made.balance,
         drop_path=made.drop_path,
+        differences=made.differences,
         ready=is_ready(subject, lists),
         tasks=tasks(subject, lists),
     )

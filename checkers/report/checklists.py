@@ -64,6 +64,7 @@ STAGES = (
           "stage-signature-drift stage-takes-yaml-config stage-kwargs-missing", original),
     Check("The stages together hold the original's layers, so that its weights load", "Important principles; 1.4",
           "depth-differs-from-original layer-split-drops-remainder", stages.original_depths),
+    Check("Stages and modules compute what the original computes", "1.2", "differs-from-original", stages.compared),
     Check("Weights can be saved: sharded_state_dict or state_dict_for_save_checkpoint", "beyond the guide",
           "stage-checkpoint-methods-missing", stages.saved),
 )  # fmt: skip

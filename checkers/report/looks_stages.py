@@ -99,6 +99,15 @@ def original_depths(scene: Scene) -> str:
     return f"{table.total} blocks; {said}"
 
 
+def compared(scene: Scene) -> str:
+    """The pairs that could be held against each other: all of them."""
+    original(scene)
+    table = scene.tables.differences
+    if not table.compared or table.notes:
+        raise Unseen((table.notes or ("nothing could be held against the original",))[0])
+    return f"compared: {', '.join(table.compared)}"
+
+
 def saved(scene: Scene) -> str:
     """Stages that have one of the methods by which weights are saved."""
     said, project = stages(scene), scene.subject.project

@@ -164,6 +164,29 @@ class DropPathTable:
 
 
 @dataclass(frozen=True)
+class DifferenceRow:
+    """One thing that the distributed code does otherwise than the original. YES where a comment says that it is meant,
+    OPEN where splitting may need it."""
+
+    name: str
+    original: str
+    original_at: At
+    distributed: str
+    distributed_at: At
+    mark: Mark
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class DifferenceTable:
+    """`compared` names the pairs that were held against each other."""
+
+    compared: tuple[str, ...] = ()
+    rows: tuple[DifferenceRow, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Task:
     """One thing to do before merging: a rule's advice, and every place where it applies. `rule` is empty for what the
     report itself could not find out."""
@@ -201,6 +224,7 @@ class ModelReport:
     boundaries: BoundaryTable
     balance: BalanceTable
     drop_path: DropPathTable
+    differences: DifferenceTable
     ready: bool | None
     tasks: tuple[Task, ...]
 

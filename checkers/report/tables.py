@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 from .balance_table import balance_table
 from .boundary_table import boundary_table
+from .differences_table import differences_table
 from .drop_path_table import drop_path_table
 from .file_table import file_table
-from .model import BalanceTable, BoundaryTable, DropPathTable, FileRow, RegistryRow
+from .model import BalanceTable, BoundaryTable, DifferenceTable, DropPathTable, FileRow, RegistryRow
 from .registry_table import registry_table
 from .subjects import Subject
 
@@ -20,6 +21,7 @@ class Tables:
     boundaries: BoundaryTable
     balance: BalanceTable
     drop_path: DropPathTable
+    differences: DifferenceTable
 
 
 def tables(subject: Subject) -> Tables:
@@ -30,4 +32,5 @@ def tables(subject: Subject) -> Tables:
         boundary_table(subject),
         balance_table(subject),
         drop_path_table(subject),
+        differences_table(subject),
     )

@@ -54,12 +54,12 @@ class Comparison:
         self._done: set[tuple[int, int]] = set()
         self._all_decided = False
 
-    def results(self, a: Node, b: Node) -> list[Difference]:
-        """Compare what two methods return; nothing where they are not alike enough."""
+    def results(self, a: Node, b: Node) -> list[Difference] | None:
+        """Compare what two methods return; None where they are not alike enough."""
         first, second = _bag(a), _bag(b)
         most = max(first.total(), second.total(), 1)
         if (first & second).total() / most < _ENOUGH:
-            return []
+            return None
         self._all_decided = first == second
         found = self.of(a, b, a.spot, b.spot)
         self._all_decided = False
@@ -121,8 +121,8 @@ class Comparison:
     def _contrast(self, a: Node, b: Node) -> bool:
         if self._all_decided or any(a.op in group and b.op in group for group in CONTRASTS):
             return True
-        if {a.op, b.op} <= {"param", "const", "self"}:
-            return self._is_known(a) and self._is_known(b)
+        if {a.op, b.op} in ({"param", "const"}, {"self", "const"}):
+            return self._is_known(a) and self._is_known(b) and (b.op != "const" or b.value is None)
         containers = {"modules", "seq", "f:dict", "f:list", "dict"}
         return "modules" in (a.op, b.op) and {a.op, b.op} <= containers
 

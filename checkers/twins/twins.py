@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from ..facts.module import ClassFacts
 from ..project.distributed import distributed_classes, original_of
@@ -28,8 +28,10 @@ class Twin:
 
     original: ClassFacts
     classes: tuple[ClassFacts, ...]
-    family: Family | None = None
-    differences: list[Difference] = field(default_factory=list)
+    family: Family | None
+    differences: tuple[Difference, ...]
+    is_aligned: bool
+    """Whether what they compute could be held against each other."""
 
     @property
     def name(self) -> str:
@@ -54,9 +56,8 @@ def _modules(project: Project) -> Iterator[Twin]:
             continue
         keys = Keys()
         first, second = traced(project, keys, original, cls), traced(project, keys, cls, original)
-        twin = Twin(original, (cls,))
-        twin.differences.extend(_compared(first, [second], forward(first), forward(second), frozenset()))
-        yield twin
+        found = _compared(first, [second], forward(first), forward(second), frozenset())
+        yield Twin(original, (cls,), None, *found)
 
 
 def _models(project: Project) -> Iterator[Twin]:
@@ -69,9 +70,8 @@ def _models(project: Project) -> Iterator[Twin]:
         classes = [stage.cls for stage in family.stages]
         first = traced(project, keys, original, classes[0])
         sides = [traced(project, keys, cls, original) for cls in classes]
-        twin = Twin(original, tuple(classes), family)
-        twin.differences.extend(_compared(first, sides, forward(first), _chain(sides), _SPLIT))
-        yield twin
+        found = _compared(first, sides, forward(first), _chain(sides), _SPLIT)
+        yield Twin(original, tuple(classes), family, *found)
 
 
 def _chain(sides: Sequence[Side]) -> Node | None:
@@ -89,16 +89,15 @@ def _chain(sides: Sequence[Side]) -> Node | None:
 
 def _compared(
     first: Side, sides: Sequence[Side], theirs: Node | None, mine: Node | None, skipped: frozenset[str]
-) -> list[Difference]:
+) -> tuple[tuple[Difference, ...], bool]:
     parameters: dict[str, ast.expr | None] = {}
     for side in (*reversed(sides), first):
         parameters.update(constructor(side.project, side.cls))
     probes = [Probe(parameters, moved=moved) for moved in (False, True)]
     comparison = Comparison(first, sides, Arguments(first, skipped), probes)
     found = list(_stored(comparison, first, sides))
-    if theirs is not None and mine is not None:
-        found += comparison.results(theirs, mine)
-    return found
+    returned = comparison.results(theirs, mine) if theirs is not None and mine is not None else None
+    return (*found, *(returned or ())), returned is not None
 
 
 def _stored(comparison: Comparison, first: Side, sides: Sequence[Side]) -> Iterator[Difference]:

@@ -16,6 +16,7 @@ from onescience_check.checkers.report.model import (
     BalanceTable,
     BoundaryTable,
     Checklist,
+    DifferenceTable,
     DropPathTable,
     Line,
     Mark,
@@ -55,6 +56,7 @@ def model() -> ModelReport:
         boundaries=BoundaryTable((row,)),
         balance=BalanceTable(),
         drop_path=DropPathTable(),
+        differences=DifferenceTable(),
         ready=False,
         tasks=(Task("Write it.", "stage-attribute-missing", "E7201", (At("net.py", 3), At("net.py", 9))),),
     )

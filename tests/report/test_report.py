@@ -51,6 +51,27 @@ def test_the_tables_of_a_right_model(tree: Tree) -> None:
     assert all(row.mark is Mark.YES for row in model.drop_path.rows)
 
 
+def test_differences_from_the_original_are_a_table(tree: Tree) -> None:
+    assert tree.model().differences.rows == ()
+    assert len(tree.model().differences.compared) == 3  # the fuser, its MLP and the stages
+    tree.edit(MLP, "nn.GELU()", "nn.SiLU()")
+    (row,) = tree.model().differences.rows
+    assert (row.name, row.original, row.distributed) == ("TinyDistributedMlp", "nn.GELU()", "nn.SiLU()")
+    assert row.mark is Mark.NO and row.distributed_at.path == MLP
+    tree.edit(MLP, "nn.SiLU()", "nn.SiLU()  # onescience: differs it trains as well and is faster")
+    (row,) = tree.model().differences.rows
+    assert row.mark is Mark.YES and row.note == "meant: it trains as well and is faster"
+
+
+def test_what_cannot_be_aligned_is_never_a_yes(tree: Tree) -> None:
+    tree.edit(
+        MLP, "return x\n", "return torch.einsum('a,b', x, x).sort().values.cumsum(0).exp().log().erf()\n"
+    )
+    model = tree.model()
+    assert line(model, "Stages and modules compute").mark is Mark.OPEN
+    assert model.differences.notes
+
+
 def test_memory_is_estimated_where_the_blocks_are_known_to_attend(tree: Tree) -> None:
     for name in STAGE_FILES:
         tree.edit(name, "window_size=(2, 4)", "window_size=read_window()")
@@ -78,6 +99,8 @@ def test_the_call_tree_reaches_the_parallel_layers(tree: Tree) -> None:
         (STAGE_FILES[1], "depth1 + depth2 :]", ":depth3]", "drop_path slices"),
         (STAGE_FILES[1], "depths=(1, 1, 2)", "depths=(1, 1, 6)", "The work of the stages"),
         (STAGE_FILES[1], ", **kwargs", "", "Stages take the original's"),
+        (MLP, "nn.GELU()", "nn.SiLU()", "Stages and modules compute"),
+        (STAGE_FILES[1], "return x + skip", "return x - skip", "Stages and modules compute"),
         (STAGE_FILES[1], "TinyDistributedFuser", "TinyFusion", "Distributed modules are there"),
         (MLP, "input_is_parallel=True", "input_is_parallel=False", "Every input_is_parallel"),
         (MLP, "x, _ = self.fc1(x)", "x = self.fc1(x)", "The (output, bias) pair"),

@@ -1,0 +1,46 @@
+"""What the distributed code does otherwise than the original: statement, original line, distributed line."""
+
+from __future__ import annotations
+
+from ..twins.describe import sides
+from ..twins.marked import Marked, differences
+from ..twins.twins import Twin, twins
+from .model import At, DifferenceRow, DifferenceTable, Mark
+from .subjects import Subject
+
+
+def differences_table(subject: Subject) -> DifferenceTable:
+    """One row for each difference of the stages and of the modules below them."""
+    own = [twin for twin in twins(subject.project) if _belongs(subject, twin)]
+    rows = [
+        _row(marked) for marked in differences(subject.project) if any(marked.twin is twin for twin in own)
+    ]
+    compared = tuple(f"{twin.name} with {twin.original.name}" for twin in own if twin.is_aligned)
+    notes = [
+        f"{twin.name} and {twin.original.name} are not alike enough to be held against each other."
+        for twin in own
+        if not twin.is_aligned
+    ]
+    return DifferenceTable(compared, tuple(rows), tuple(notes))
+
+
+def _belongs(subject: Subject, twin: Twin) -> bool:
+    if twin.family is not None:
+        return twin.family is subject.family
+    return any(id(cls) in subject.classes for cls in twin.classes)
+
+
+def _row(marked: Marked) -> DifferenceRow:
+    difference = marked.difference
+    mine, theirs = sides(difference)
+    there, here = difference.theirs, difference.mine
+    meant = marked.mark is not None
+    return DifferenceRow(
+        marked.twin.name,
+        theirs,
+        At(there.module.display, there.line),
+        mine,
+        At(here.module.display, here.line),
+        Mark.YES if meant else Mark.NO if difference.decided else Mark.OPEN,
+        f"meant: {marked.mark.reason}" if marked.mark is not None else difference.what,
+    )
