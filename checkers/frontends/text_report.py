@@ -100,7 +100,12 @@ def _repaired(edits: tuple[Edit, ...], source: SourceFile) -> list[tuple[int, st
         if place.path == source.display and place.line == place.end_line <= len(source.lines):
             line = changed.get(place.line, source.lines[place.line - 1])
             changed[place.line] = line[: place.column] + edit.text + line[place.end_column :]
-    return [(number, _shown(part)) for number, text in sorted(changed.items()) for part in text.split("\n")]
+    return [
+        (number, _shown(part))
+        for number, text in sorted(changed.items())
+        for part in text.split("\n")
+        if part.strip() and part != source.lines[number - 1]  # a line that only has new neighbours is not new
+    ]
 
 
 def _print_statistics(console: Console, result: Result) -> None:
