@@ -11,4 +11,4 @@ from .json_report import tool_name
 
 def render(report: Report) -> None:
     """Print the report on standard output."""
-    print(json.dumps({"version": 1, "tool": tool_name(), **asdict(report)}, indent=2, ensure_ascii=False))
+    print(json.dumps({"version": 1, "tool": tool_name(), **asdict(report)}, indent=2))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ..report.model import At, Checklist, Mark, ModelReport, Node
 
-MARKS = {Mark.YES: "✅", Mark.NO: "❌", Mark.OPEN: "?", None: "–"}
+MARKS = {Mark.YES: "✅", Mark.NO: "❌", Mark.OPEN: "?", Mark.NONE: "–", None: "–"}
 MAX_PLACES = 3
 KINDS = {
     "distributed": "distributed",
@@ -35,9 +35,7 @@ def heading(model: ModelReport) -> str:
         model.ready
     ]
     lines = [line for checklist in model.checklists for line in checklist.lines]
-    counts = [
-        f"{MARKS[mark]} {sum(line.mark is mark for line in lines)}" for mark in (Mark.YES, Mark.NO, Mark.OPEN)
-    ]
+    counts = [f"{MARKS[mark]} {sum(line.mark is mark for line in lines)}" for mark in Mark]
     return f"{verdict}   {'   '.join(counts)}"
 
 
@@ -82,7 +80,10 @@ def _names(paths: str) -> str:
 
 def _checklist(checklist: Checklist) -> Section:
     rows = tuple((MARKS[line.mark], line.text, _said(line.note, line.places)) for line in checklist.lines)
-    return Section(checklist.title, ("", "line", "what was found"), rows)
+    unsure = [line for line in checklist.lines if line.mark is Mark.OPEN and line.state]
+    notes = [f"# onescience: checked {line.name} {line.state} <reason>" for line in unsure]
+    said = ["Read by hand, a ? is answered by such a line in a file of the model, until its code changes:"]
+    return Section(checklist.title, ("", "line", "what was found"), rows, (*said, *notes) if notes else ())
 
 
 def _said(note: str, where: Sequence[At]) -> str:

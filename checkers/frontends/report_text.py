@@ -19,12 +19,33 @@ _VERDICTS = {True: "bold green", False: "bold red", None: "bold yellow"}
 def render(report: Report) -> None:
     """Print the report on standard output."""
     console = Console(highlight=False, emoji=False, markup=False)
+    console.width = max(console.width, _needed(report))
     for model in report.models:
         _model(console, model)
     if not report.models:
         console.print("No distributed model was found: no class is named or mapped as a pipeline stage.")
     for skipped in report.skipped:
         console.print(Text(f"not analysed: {skipped}", style="yellow"))
+
+
+def _needed(report: Report) -> int:
+    """The width at which no path is broken: a checklist gives three fifths of it to what was found."""
+    cells = (
+        word
+        for model in report.models
+        for section in sections(model)
+        for row in section.rows
+        for cell in row
+        for word in cell.split()
+        if "/" in word
+    )
+    named = (f"{name}  {value}" for model in report.models for name, value in facts(model))
+    tasks = (
+        line for model in report.models for task in model.tasks for line in places(task.places).splitlines()
+    )
+    return max(
+        (2 * max(map(len, cells), default=0) + 8, *(len(text) + 4 for text in (*named, *tasks))), default=0
+    )
 
 
 def _model(console: Console, model: ModelReport) -> None:

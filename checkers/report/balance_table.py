@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from ..tpstate.stage_models import KEPT_BY_ALL_RANKS, KEPT_SPLIT, Stack, balance, stacks
-from .model import BalanceRow, BalanceTable, Mark
+from .model import BalanceRow, BalanceTable, BoundaryTable, Mark
 from .subjects import Subject
 
 TOLERANCE = 0.2
 """Of the mean: the guide allows 20 %."""
 
+
+OTHER_SIZES = "The script builds the stages with other sizes than their default arguments: their work with these is not known."
 
 KEPT_MEANS = (
     f"Kept: what the blocks keep for backward of one sample, estimated as {KEPT_BY_ALL_RANKS + KEPT_SPLIT} numbers of "
@@ -17,11 +19,16 @@ KEPT_MEANS = (
 )
 
 
-def balance_table(subject: Subject) -> BalanceTable:
+def balance_table(subject: Subject, boundaries: BoundaryTable) -> BalanceTable:
     """One row for each stage; without figures, and with the reason, where one of them is not known."""
     family = subject.family
     built = [(stage, stacks(subject.analysis, stage.cls)) for stage in family.stages]
     found = balance(subject.analysis, family)
+    if _has_other_sizes([stack for _, own in built for stack in own], boundaries):
+        rows = tuple(
+            BalanceRow(stage.cls.name, _layers(own), None, None, None, Mark.OPEN) for stage, own in built
+        )
+        return BalanceTable("", rows, (OTHER_SIZES,))
     notes = [f"No class has rank {rank}: its work is unknown." for rank in family.gaps]
     if not family.ordered:
         notes.append("The stages are told apart at run time, so their work cannot be compared.")
@@ -52,7 +59,14 @@ def balance_table(subject: Subject) -> BalanceTable:
         )
         for stage, own in built
     )
-    return BalanceTable(found.method, rows, tuple(notes))
+    return BalanceTable(found.method, rows, tuple(notes), found.is_estimate)
+
+
+def _has_other_sizes(built: list[Stack], boundaries: BoundaryTable) -> bool:
+    """Whether what crosses the boundaries has numbers of tokens that no stack has with the default arguments."""
+    known = {stack.tokens for stack in built}
+    sent = {row.tokens for row in boundaries.rows} - {None}
+    return None not in known and bool(sent) and not sent & known
 
 
 def _layers(own: list[Stack]) -> str:

@@ -135,6 +135,7 @@ def _boundary(subject: Subject, stage: Stage, declarations: _Declarations) -> It
             declared=_declared(declared, declarations),
             mark=mark,
             note=note,
+            tokens=_tokens(declared, made),
         )
     yield from _surplus(stage, counts_of(sent), declarations, names[1] if names is not None else None)
 
@@ -181,6 +182,13 @@ def _shape(declared: list[tuple[TrainingScript, Declared]], made: Made | None) -
         size = math.prod(number or 0 for number in known[0]) * _FLOAT32
         return f"{list(known[0])} by stage_shapes alone", size
     return "?", None
+
+
+def _tokens(declared: list[tuple[TrainingScript, Declared]], made: Made | None) -> int | None:
+    if made is not None and made.tokens is not None:
+        return made.tokens
+    known = {shape.sizes[1] for _, shape in declared if len(shape.sizes) == 3}
+    return known.pop() if len(known) == 1 else None
 
 
 def _mark(

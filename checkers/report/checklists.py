@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..finding import Finding
 from . import looks_parallel as parallel
 from . import looks_stages as stages
 from . import looks_training as training
-from .looks import Look, Scene, Unseen, original
+from .answers import Answers, line_name
+from .looks import Look, Nothing, Scene, Unseen
 from .model import At, Checklist, Line, Mark
 
 _MAX_NOTE = 160
 
 
-def _speaks_of_cat(finding: Finding) -> bool:
-    return any("join" in step.text or "cat" in step.text for step in finding.evidence)
-
-
-def _speaks_of_row(finding: Finding) -> bool:
+def _speaks_of_row(_: Scene, finding: Finding) -> bool:
     return any("row-parallel" in step.text for step in finding.evidence)
 
 
@@ -31,26 +28,26 @@ class Check:
     guide: str
     rules: str
     look: Look
-    only: Callable[[Finding], bool] | None = None
+    only: Callable[[Scene, Finding], bool] | None = None
 
 
 STAGES = (
     Check("Each stage sets pre_process, share_embeddings_and_output_weights, config and input_tensor", "1.2",
-          "stage-attribute-missing stage-input-tensor-unset raw-config-forwarded", stages.stages),
+          "stage-attribute-missing stage-input-tensor-unset raw-config-forwarded", stages.attributes),
     Check("Each stage has set_input_tensor", "1.2",
-          "stage-set-input-tensor-missing set-input-tensor-not-forwarded", stages.stages),
+          "stage-set-input-tensor-missing set-input-tensor-not-forwarded", stages.setters),
     Check("The first stage does not read input_tensor", "1.3", "first-stage-reads-input-tensor", stages.first_stage),
     Check("Later stages compute from input_tensor, list or tuple", "1.3",
           "stage-ignores-input-tensor stage-input-not-list-safe", stages.later_stages),
     Check("Middle stages hand skip and meta on unchanged", "1.3", "stage-passthrough-changed", stages.middle_stages),
     Check("Sending stages return a tuple; the last one returns its result alone", "1.3",
-          "stage-output-not-tuple last-stage-packs-passthrough", stages.last_stage),
+          "stage-output-not-tuple last-stage-packs-passthrough", stages.forms),
     Check("Only tensors cross: no int, shape, None or list", "1.4; Principle 11",
-          "stage-passes-non-tensor boundary-dtype-mismatch", stages.sending_stages),
+          "stage-passes-non-tensor boundary-dtype-mismatch", stages.tensors_sent),
     Check("No mask crosses, and each stage computes its masks as the original does", "Principle 11, traps 2 and 3",
-          "stage-passes-mask mask-logic-replaced mask-path-not-loaded", stages.forwards),
+          "stage-passes-mask mask-logic-replaced mask-path-not-loaded", stages.masks),
     Check("At most three feature tensors cross, and nothing that a stage can compute", "Principle 11",
-          "stage-passes-too-many stage-passes-computable boundary-tensor-duplicated", stages.sending_stages),
+          "stage-passes-too-many stage-passes-computable boundary-tensor-duplicated", stages.features_sent),
     Check("What crosses is contiguous and carries a gradient", "beyond the guide",
           "stage-output-not-contiguous boundary-tensor-without-gradient", stages.received_tensors),
     Check("drop_path slices are those of the original", "1.4", "drop-path-not-from-total-depth", stages.drop_path),
@@ -59,9 +56,9 @@ STAGES = (
     Check("The work of the stages is within 20 % of their mean", "Principle 9 (balance)", "stage-imbalance",
           stages.balance),
     Check("No needless copies, no unused modules, no dynamic batch size", "1.4; Principle 9 (balance)",
-          "redundant-tensor-copy stage-module-unused dynamic-batch-in-stage", stages.forwards),
+          "redundant-tensor-copy stage-module-unused dynamic-batch-in-stage", stages.closed_forwards),
     Check("Stages take the original's parameters, as scalars with config, and **kwargs", "Principle 8; 11, trap 4",
-          "stage-signature-drift stage-takes-yaml-config stage-kwargs-missing", original),
+          "stage-signature-drift stage-takes-yaml-config stage-kwargs-missing", stages.parameters),
     Check("The stages together hold the original's layers, so that its weights load", "Important principles; 1.4",
           "depth-differs-from-original layer-split-drops-remainder", stages.original_depths),
     Check("Stages and modules compute what the original computes", "1.2", "differs-from-original", stages.compared),
@@ -77,35 +74,35 @@ TENSOR = (
           "non-distributed-style-in-chain plain-linear-in-distributed", parallel.distributed_chain),
     Check("Distributed modules take config, and it reaches every parallel layer", "2.3",
           "config-parameter-missing config-not-forwarded config-none-dereferenced parallel-layer-argument-missing",
-          parallel.chain),
+          parallel.handed_config),
     Check("Two layers in a row: gather_output=False, then input_is_parallel=True", "2.4",
           "redundant-tp-collective parallel-linear-width-mismatch", parallel.row_inputs),
     Check("A layer on its own says gather_output or input_is_parallel", "2.4", "input-is-parallel-implicit",
           parallel.parallel_layers),
     Check("What is concatenated from full tensors goes in with input_is_parallel=False", "2.4",
-          "input-is-parallel-mismatch cat-of-shards", parallel.concatenated_inputs, _speaks_of_cat),
+          "input-is-parallel-mismatch cat-of-shards", parallel.concatenated_inputs, parallel.is_of_concatenation),
     Check("The output of a RowParallelLinear is treated as full", "2.4", "input-is-parallel-mismatch",
           parallel.row_inputs, _speaks_of_row),
     Check("Every input_is_parallel fits its input", "2.4", "input-is-parallel-mismatch", parallel.row_inputs),
     Check("A split value reaches nothing that needs the whole dimension", "2.4",
           "sharded-value-escapes bias-added-before-reduce parallel-loss-on-gathered parallel-layer-bypassed",
-          parallel.row_inputs),
+          parallel.split_values),
     Check("The (output, bias) pair of a parallel layer is taken apart", "Principle 9 (return value)",
-          "parallel-linear-tuple-used bias-dropped", parallel.parallel_layers),
+          "parallel-linear-tuple-used bias-dropped", parallel.pairs),
     Check("Attention is parallel inside: q, k, v column, out row, heads per rank", "Principle 10",
           "parallel-attention-incomplete heads-per-rank-missing full-heads-on-sharded-value fused-qkv-not-tp-invariant",
           parallel.attention),
     Check("One num_heads for a fuser, a multiple of the tensor-parallel size", "Principles 8 and 9",
           "heads-not-divisible-by-tp heads-divisibility-unchecked split-num-heads-parameter", parallel.heads),
     Check("Fusers take a dict or an object, and hand a dict on", "Principle 12",
-          "fuser-mask-access-unsafe fuser-input-not-normalized submodule-not-given-dict", parallel.distributed_modules),
+          "fuser-mask-access-unsafe fuser-input-not-normalized submodule-not-given-dict", parallel.fusers),
     Check("Modules are given the arguments they take, and use them", "beyond the guide",
           "style-arguments-rejected forward-arguments-rejected forward-returns-none parameter-dropped", parallel.chain),
     Check("No import cycle, no wrapper imported into its own family", "Important principles",
           "distributed-import-cycle wrapper-import-in-distributed", parallel.distributed_modules),
     Check("Parameters and collectives are right on every rank", "beyond the guide",
           "replicated-parameter-unsynced same-init-on-all-ranks collective-result-discarded sharded-parameter-unmarked",
-          parallel.parallel_layers),
+          parallel.own_parameters),
     Check("Windows are rolled back as they were rolled; the longitude axis stays periodic", "beyond the guide",
           "roll-unroll-mismatch cyclic-axis-masked", parallel.windows),
 )  # fmt: skip
@@ -137,16 +134,30 @@ CHECKLISTS = {"Stage split": STAGES, "Tensor parallel": TENSOR, "Training script
 
 def checklists(scene: Scene) -> tuple[Checklist, ...]:
     """The filled-in checklists."""
+    answers = Answers(scene.subject)
     return tuple(
-        Checklist(title, tuple(_line(scene, check) for check in checks))
+        Checklist(title, tuple(_answered(_line(scene, check), answers) for check in checks))
         for title, checks in CHECKLISTS.items()
     )
+
+
+def _answered(line: Line, answers: Answers) -> Line:
+    """An open line that a comment answers, as long as the code is that which was looked at."""
+    named = replace(line, name=line_name(line.text), state=answers.state)
+    answer = answers.of(named.name) if line.mark is Mark.OPEN else None
+    if answer is None:
+        return named
+    if answer.state != answers.state:
+        return replace(
+            named, note=f"{line.note}; the code has changed since it was checked by hand ({answer.at})"
+        )
+    return replace(named, mark=Mark.YES, note=f"by hand: {answer.reason}", places=(answer.at,))
 
 
 def _line(scene: Scene, check: Check) -> Line:
     names = tuple(check.rules.split())
     wrong, undecided, suppressed = (
-        [f for f in found if f.symbol in names and (check.only is None or check.only(f))]
+        [f for f in found if f.symbol in names and (check.only is None or check.only(scene, f))]
         for found in (scene.subject.findings, scene.subject.undecided, scene.subject.suppressed)
     )
 
@@ -165,6 +176,8 @@ def _line(scene: Scene, check: Check) -> Line:
         note = check.look(scene)
     except Unseen as reason:
         return line(Mark.OPEN, str(reason), [])
+    except Nothing as reason:
+        return line(Mark.NONE, str(reason), [])
     if suppressed:
         note += f"; {len(suppressed)} switched off by a comment"
     return line(Mark.YES, note, suppressed)

@@ -26,6 +26,10 @@ class Unseen(Exception):
     """Nothing, or not all, could be looked at; the text says why."""
 
 
+class Nothing(Exception):
+    """The model has nothing of what a line speaks of; the text says what was looked for."""
+
+
 Look = Callable[[Scene], str]
 
 

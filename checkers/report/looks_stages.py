@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import ast
+import re
+
+from ..facts.module import ClassFacts
 from ..project.stage_classes import hidden_base, megatron_base
 from ..project.stages import Stage
-from .looks import Scene, Unseen, count, original
+from .looks import Nothing, Scene, Unseen, count, original
 from .model import Mark
+
+_ATTRIBUTES = ("pre_process", "share_embeddings_and_output_weights", "config", "input_tensor")
 
 
 def stages(scene: Scene) -> str:
@@ -16,11 +22,36 @@ def stages(scene: Scene) -> str:
     return count(len(_all(scene)), "stage")
 
 
+def attributes(scene: Scene) -> str:
+    """Assignments of the four attributes that the schedule reads."""
+    said = stages(scene)
+    for stage in _all(scene):
+        text = _text(scene, stage)
+        missing = [name for name in _ATTRIBUTES if not re.search(rf"self\.{name}\b[^=\n]*=[^=]", text)]
+        if missing and not megatron_base(scene.subject.project, stage.cls):
+            raise Unseen(f"{stage.cls.name} was not seen to set {', '.join(missing)}")
+    return said
+
+
+def setters(scene: Scene) -> str:
+    """What each set_input_tensor does: it stores the tensors, or hands them on."""
+    said = stages(scene)
+    for stage in _all(scene):
+        found = scene.subject.project.method(stage.cls, "set_input_tensor")
+        text = found[0].module.text_of(found[1]) if found is not None else ""
+        if not re.search(r"self\.input_tensor\s*=|\.set_input_tensor\(", text):
+            raise Unseen(f"set_input_tensor of {stage.cls.name} was not seen to set input_tensor")
+    return said
+
+
 def first_stage(scene: Scene) -> str:
     first = _all(scene)[0]
     if not first.is_first or first.rank:
         raise Unseen("which stage is the first is not known")
     _returns(scene, first)
+    forward = scene.subject.project.method(first.cls, "forward")
+    if forward is None or "input_tensor" in forward[0].module.text_of(forward[1]):
+        raise Unseen(f"the forward of {first.cls.name} names input_tensor")
     return first.cls.name
 
 
@@ -31,22 +62,69 @@ def later_stages(scene: Scene) -> str:
         flow = scene.flow(stage)
         if flow.receiving is None or not flow.reads_input:
             raise Unseen(f"what {stage.cls.name} receives could not be followed")
+        if name := _argument_read(scene, stage):
+            raise Unseen(f"the forward of {stage.cls.name} reads its argument `{name}`")
     return count(len(found), "later stage")
 
 
 def middle_stages(scene: Scene) -> str:
     found = _ordered(scene)[1:-1]
+    if not found:
+        raise Nothing("there is no middle stage")
     for stage in found:
         if scene.flow(stage).unpacked() is None:
             raise Unseen(f"what {stage.cls.name} unpacks could not be followed")
         _returns(scene, stage)
-    return count(len(found), "middle stage") if found else "there is no middle stage"
+        names = scene.flow(stage).unpacked()
+        passed = {item.origin.passes for item in scene.flow(stage).sent()}
+        for index, name in enumerate(names[1] if names is not None else ()):
+            if index and index not in passed:
+                raise Unseen(f"`{name}` was not seen to leave {stage.cls.name} as it came")
+    return count(len(found), "middle stage")
 
 
-def last_stage(scene: Scene) -> str:
-    last = _ordered(scene)[-1]
-    _returns(scene, last)
-    return last.cls.name
+def forms(scene: Scene) -> str:
+    """Every return: a tuple, and of the last stage one tensor."""
+    found = _ordered(scene)
+    for stage in found:
+        _returns(scene, stage)
+        for trace in scene.flow(stage).traces:
+            for seen in trace.returns:
+                fits = seen.origin.is_tensor if stage is found[-1] else seen.origin.kind == "tuple"
+                if not fits:
+                    raise Unseen(f"the form of what {stage.cls.name} returns was not seen")
+    return f"the returns of {count(len(found), 'stage')}"
+
+
+def tensors_sent(scene: Scene) -> str:
+    """Each thing that crosses: a tensor, or what came and is passed on."""
+    said = sending_stages(scene)
+    for stage in _ordered(scene)[:-1]:
+        for item in scene.flow(stage).sent():
+            if not item.origin.is_tensor and item.origin.passes is None:
+                raise Unseen(f"what `{item.name or item.index}` of {stage.cls.name} is was not seen")
+    return said
+
+
+def features_sent(scene: Scene) -> str:
+    """What crosses, each made by a submodule or passed on."""
+    said = sending_stages(scene)
+    for stage in _ordered(scene)[:-1]:
+        for item in scene.flow(stage).sent():
+            if not item.origin.name and item.origin.passes is None:
+                raise Unseen(f"what makes `{item.name or item.index}` of {stage.cls.name} was not seen")
+    return said
+
+
+def masks(scene: Scene) -> str:
+    """Masks of the stages and of the original: they are compared by hand."""
+    said = forwards(scene)
+    model = scene.subject.original
+    texts = [_text(scene, stage) for stage in _all(scene)]
+    texts += [model.text] if model is not None else []
+    if not any("mask" in text for text in texts):
+        raise Nothing(f"{said}: no mask")
+    raise Unseen(f"the masks are compared with {model.name if model is not None else 'the original'} by hand")
 
 
 def sending_stages(scene: Scene) -> str:
@@ -64,6 +142,12 @@ def received_tensors(scene: Scene) -> str:
     unknown = [row for row in scene.tables.boundaries.rows if row.gradient is Mark.OPEN]
     if unknown:
         raise Unseen(f"{unknown[0].name} of boundary {unknown[0].boundary}: {unknown[0].gradient_note}")
+    for stage in _ordered(scene)[:-1]:
+        for item in scene.flow(stage).sent():
+            if item.origin.passes is None and item.origin.contiguous is not True:
+                raise Unseen(
+                    f"whether `{item.name or item.index}` of {stage.cls.name} is contiguous was not seen"
+                )
     return said
 
 
@@ -77,7 +161,7 @@ def forwards(scene: Scene) -> str:
 def drop_path(scene: Scene) -> str:
     table = scene.tables.drop_path
     if table.is_unused:
-        return "no layer is given rates, here or in the original model"
+        raise Nothing("no layer is given rates, here or in the original model")
     unknown = [row for row in table.rows if row.mark is Mark.OPEN]
     if not table.rows or unknown:
         raise Unseen((table.notes or ("the rates are known at run time only",))[0] if not unknown else
@@ -89,6 +173,8 @@ def balance(scene: Scene) -> str:
     table = scene.tables.balance
     if not table.method:
         raise Unseen((table.notes or ("the work is known at run time only",))[0])
+    if not table.is_estimate:
+        raise Unseen(f"by {table.method} alone, which says little where blocks differ")
     return f"by {table.method}"
 
 
@@ -96,6 +182,16 @@ def original_depths(scene: Scene) -> str:
     said, table = original(scene), scene.tables.drop_path
     if table.total is None or table.original_total is None:
         raise Unseen("the number of blocks is known at run time only")
+    if table.total != table.original_total:
+        raise Unseen(f"{table.total} blocks, and {table.original_total} in the original")
+    tree = scene.subject.original_tree
+    names = {child.name for root in (tree.roots if tree is not None else ()) for child in root.children}
+    for root in scene.subject.tree.roots:
+        for child in root.children:
+            if child.name not in names and child.kind in ("distributed", "parallel", "plain"):
+                raise Unseen(
+                    f"the original has no `{child.name}`: how its weights are loaded is read by hand"
+                )
     return f"{table.total} blocks; {said}"
 
 
@@ -109,15 +205,11 @@ def compared(scene: Scene) -> str:
 
 
 def saved(scene: Scene) -> str:
-    """Stages that have one of the methods by which weights are saved."""
+    """Stages that have the method by which the default format saves weights."""
     said, project = stages(scene), scene.subject.project
     for stage in _all(scene):
-        own = [
-            project.method(stage.cls, name)
-            for name in ("sharded_state_dict", "state_dict_for_save_checkpoint")
-        ]
-        if not any(own) and not megatron_base(project, stage.cls):
-            raise Unseen(f"{stage.cls.name} has neither method, and may never be saved")
+        if project.method(stage.cls, "sharded_state_dict") is None:
+            raise Unseen(f"{stage.cls.name} has no sharded_state_dict that can be seen")
     return said
 
 
@@ -131,6 +223,55 @@ def recomputed(scene: Scene) -> str:
     if not calls:
         raise Unseen("no call of a fuser or transformer, and no checkpoint, was seen in the forwards")
     return f"{count(calls, 'call')} through a checkpoint"
+
+
+def closed_forwards(scene: Scene) -> str:
+    """Forwards of which every statement was followed."""
+    said = forwards(scene)
+    for stage in _all(scene):
+        if any(trace.is_open for trace in scene.flow(stage).traces):
+            raise Unseen(f"not all of the forward of {stage.cls.name} could be followed")
+    return said
+
+
+def parameters(scene: Scene) -> str:
+    """The parameters of each stage beside those of the original."""
+    said, project, model = original(scene), scene.subject.project, scene.subject.original
+    own = project.method(model, "__init__") if model is not None else None
+    wanted = _parameters(own[1])[1:] if own is not None else []
+    for stage in _all(scene):
+        found = project.method(stage.cls, "__init__")
+        names = _parameters(found[1]) if found is not None else []
+        lacking = [name for name in wanted if name not in names]
+        if lacking:
+            raise Unseen(f"{stage.cls.name} does not take `{lacking[0]}` of the original")
+    return said
+
+
+def _parameters(function: ast.FunctionDef) -> list[str]:
+    given = function.args
+    return [arg.arg for arg in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
+
+
+def _argument_read(scene: Scene, stage: Stage) -> str:
+    """An argument of a forward that is read before it is set."""
+    forward = scene.subject.project.method(stage.cls, "forward")
+    if forward is None:
+        return ""
+    for name in _parameters(forward[1])[1:]:
+        for node in ast.walk(ast.Module(forward[1].body, [])):
+            names = [part for part in ast.walk(node) if isinstance(part, ast.Name) and part.id == name]
+            if isinstance(node, (ast.Assign, ast.AnnAssign, ast.Expr, ast.Return)) and names:
+                if any(isinstance(part.ctx, ast.Load) for part in names):
+                    return name
+                break
+    return ""
+
+
+def _text(scene: Scene, stage: Stage) -> str:
+    """A stage's class with its bases."""
+    entries = scene.subject.project.mro(stage.cls)
+    return "\n".join(entry.text for entry in entries if isinstance(entry, ClassFacts))
 
 
 def _all(scene: Scene) -> list[Stage]:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Sequence
 
 from ..project.data_reads import data_reads
 from ..project.loss_binding import loss_bindings
 from ..project.training import TrainingScript
-from .looks import Scene, Unseen, count
+from .looks import Nothing, Scene, Unseen, count
 from .model import Mark
 
 _FLOAT = re.compile(r"\.float\(\)|float32")
+_OTHER = re.compile(r"\.half\(\)|\.double\(\)|\bfloat16|\bbfloat16|\bfloat64")
 
 
 def scripts(scene: Scene) -> str:
@@ -33,6 +35,11 @@ def dataset_provider(scene: Scene) -> str:
         provider = script.handed("train_valid_test_dataset_provider")
         if provider is None or not any(isinstance(n, ast.Return) for n in provider.nodes):
             raise Unseen(f"the dataset provider of {script.module.display} could not be followed")
+        text = "\n".join(ast.unparse(node) for node in provider.nodes if isinstance(node, ast.stmt))
+        if "DataLoader" in text or not re.search(r"Dataset\w*\(", text):
+            raise Unseen(
+                f"what the dataset provider of {script.module.display} returns was not seen to be Datasets"
+            )
     return "the dataset provider"
 
 
@@ -51,15 +58,46 @@ def loss(scene: Scene) -> str:
             found = [binding for binding in loss_bindings(script, step) if binding.loss is not None]
             if not found:
                 raise Unseen(f"the loss function of {script.module.display} could not be followed")
+            for scope in [binding.loss for binding in found if binding.loss is not None]:
+                if not _is_contract(scope.nodes):
+                    raise Unseen(
+                        f"what the loss function of {script.module.display} returns was not seen whole"
+                    )
     return "the loss function"
+
+
+def _is_contract(nodes: Sequence[ast.AST]) -> bool:
+    """Whether every return is `loss, tensor, {name: tensor}` in so many words."""
+    nodes = list(nodes)
+    text = {
+        target.id: ast.unparse(node.value)
+        for node in nodes
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    returns = [node.value for node in nodes if isinstance(node, ast.Return)]
+    for value in returns:
+        if not isinstance(value, ast.Tuple) or len(value.elts) != 3:
+            return False
+        _, tokens, logged = value.elts
+        if not isinstance(logged, ast.Dict):
+            return False
+        if "tensor" not in text.get(ast.unparse(tokens), ast.unparse(tokens)):
+            return False
+        for item in logged.values:
+            if not re.search(r"\b(cat|stack|tensor)\(", text.get(ast.unparse(item), ast.unparse(item))):
+                return False
+    return bool(returns)
 
 
 def float_data(scene: Scene) -> str:
     """Reads of data with a conversion in their script."""
     said = data_read(scene)
     for script in _scripts(scene):
-        if not _FLOAT.search(script.module.text):
-            raise Unseen(f"no conversion to float32 was seen in {script.module.display}")
+        text = script.module.text
+        if len(_FLOAT.findall(text)) < 2 or _OTHER.search(text):
+            raise Unseen(f"input and label were not both seen to become float32 in {script.module.display}")
     return said
 
 
@@ -79,8 +117,11 @@ def data_read(scene: Scene) -> str:
 def model_provider(scene: Scene) -> str:
     pretrain(scene)
     for script in _scripts(scene):
-        if script.handed("model_provider") is None:
+        provider = script.handed("model_provider")
+        if provider is None:
             raise Unseen(f"the model provider of {script.module.display} could not be followed")
+        if not any(isinstance(node, ast.Return) and node.value is not None for node in provider.nodes):
+            raise Unseen(f"the model provider of {script.module.display} was not seen to return a model")
     return "the model provider and the imports"
 
 
@@ -102,6 +143,9 @@ def stage_map(scene: Scene) -> str:
     for script in _scripts(scene):
         if script.stage_map is None:
             raise Unseen(f"{script.module.display} has no one {{rank: class}} map")
+        classes = {id(cls) for cls in script.stage_map.entries.values() if cls is not None}
+        if len(classes) != len(scene.subject.family.stages):
+            raise Unseen(f"the map of {script.module.display} was not seen to name each stage once")
     return "the stage map"
 
 
@@ -112,7 +156,9 @@ def yaml_files(scene: Scene) -> str:
     if broken:
         name = broken[0].file.path.name if broken[0].file is not None else "a YAML file"
         raise Unseen(f"{name}: {broken[0].problem}")
-    return count(len(loads), "YAML section") if loads else "the script loads no YAML file"
+    if not loads:
+        raise Nothing("the script loads no YAML file")
+    return count(len(loads), "YAML section")
 
 
 def _scripts(scene: Scene) -> list[TrainingScript]:

@@ -7,11 +7,13 @@ from dataclasses import dataclass, field
 
 
 class Mark(str, enum.Enum):
-    """The verdict of one line. OPEN is for what could not be decided or was not found: it is never a yes."""
+    """The verdict of one line. OPEN is for what could not be established: it is never a yes. NONE is for a line that
+    speaks of what the model does not have."""
 
     YES = "yes"
     NO = "no"
     OPEN = "open"
+    NONE = "none"
 
 
 @dataclass(frozen=True, order=True)
@@ -27,7 +29,10 @@ class At:
 
 @dataclass(frozen=True)
 class Line:
-    """One line of a checklist. `note` says what was looked at, or what is wrong or unknown, `places` where."""
+    """One line of a checklist. `note` says what was looked at, or what is wrong or unknown, `places` where.
+
+    `name` and `state` are what a comment that answers the line by hand must name.
+    """
 
     text: str
     guide: str
@@ -35,6 +40,8 @@ class Line:
     note: str
     places: tuple[At, ...] = ()
     rules: tuple[str, ...] = ()
+    name: str = ""
+    state: str = ""
 
 
 @dataclass(frozen=True)
@@ -93,7 +100,10 @@ class RegistryRow:
 
 @dataclass(frozen=True)
 class TensorRow:
-    """One tensor of one boundary. `size` is bytes per micro-batch in float32, None where the shape is not known."""
+    """One tensor of one boundary. `size` is bytes per micro-batch in float32, None where the shape is not known.
+
+    `tokens` is the middle entry of the shape.
+    """
 
     boundary: str
     name: str
@@ -105,6 +115,7 @@ class TensorRow:
     declared: str
     mark: Mark
     note: str = ""
+    tokens: int | None = None
 
 
 @dataclass(frozen=True)
@@ -130,9 +141,12 @@ class BalanceRow:
 
 @dataclass(frozen=True)
 class BalanceTable:
+    """`is_estimate` where the work of each stage is known, and not the number of its blocks alone."""
+
     method: str = ""
     rows: tuple[BalanceRow, ...] = ()
     notes: tuple[str, ...] = ()
+    is_estimate: bool = False
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from ..project.stage_classes import is_declared
 from ..project.stages import Family, Stages
 from ..project.training import Training, TrainingScript
 from ..tpstate.module_tree import ModuleTree
+from .reach import Reach, Start
 
 
 class Subject:
@@ -86,18 +87,30 @@ class Subject:
         """Whether a finding lies in this model's code: its scripts, its classes, and what its files hold outside of
         classes."""
         path, line = finding.place.path, finding.place.line
+        reached = self._reached.get(path)
         if any(script.module.display == path for script in self.scripts):
             return True
         if finding.symbol == "distributed-counterpart-missing" and self.original is not None:
             return path == self.original.module.display and _holds(self.original, line)
-        if path not in self._modules:
+        if reached is None:
             return False
-        around = [cls for cls in self._modules[path].classes.values() if _holds(cls, line)]
-        return not around or any(id(cls) in self.classes for cls in around)
+        around = next((node for node in reached.tree.body if _is_around(node, line)), None)
+        if around is None or id(around) in self.reach.found:
+            return True
+        held = [cls for cls in reached.classes.values() if _holds(cls, line)]
+        return any(id(cls) in self.classes for cls in held)
 
     @cached_property
-    def _modules(self) -> dict[str, ModuleFacts]:
-        return {cls.module.display: cls.module for cls in self.classes.values()}
+    def reach(self) -> Reach:
+        """Everything that the stages, what they build, and the scripts lead to."""
+        starts: list[Start] = [(cls.module, cls.node) for cls in self.classes.values()]
+        return Reach(
+            self.project, [*starts, *((script.module, script.module.tree) for script in self.scripts)]
+        )
+
+    @cached_property
+    def _reached(self) -> dict[str, ModuleFacts]:
+        return {module.display: module for module in self.reach.modules}
 
     @cached_property
     def findings(self) -> list[Finding]:
@@ -133,6 +146,13 @@ def _is_whole_form(family: Family, families: Iterable[Family]) -> bool:
         and family.stages[0].rank is None
         and family.stages[0].cls.module.path in modules
     )
+
+
+def _is_around(node: ast.stmt, line: int) -> bool:
+    """Whether a line is of a class or function."""
+    if not isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+        return False
+    return node.lineno <= line <= (node.end_lineno or 0)
 
 
 def _holds(cls: ClassFacts, line: int) -> bool:

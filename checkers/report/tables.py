@@ -26,11 +26,12 @@ class Tables:
 
 def tables(subject: Subject) -> Tables:
     """Work all tables out, once."""
+    boundaries = boundary_table(subject)
     return Tables(
         file_table(subject),
         registry_table(subject),
-        boundary_table(subject),
-        balance_table(subject),
+        boundaries,
+        balance_table(subject, boundaries),
         drop_path_table(subject),
         differences_table(subject),
     )
