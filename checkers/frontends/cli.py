@@ -234,6 +234,7 @@ def _check(paths: Sequence[Path], settings: Settings, shown: _Shown, edited: Map
     for path in files.unusable:
         say(f"{path.path}: {path.reason}")
     render(result, files, strict=shown.strict, statistics=shown.statistics, quiet=shown.quiet)
+    is_open = shown.strict and shown.format is Format.text and _list_open(paths, settings)
     broken = [skip for skip in result.skipped if skip.reason.startswith("internal error")]
     for skip in broken:
         say(
@@ -241,7 +242,19 @@ def _check(paths: Sequence[Path], settings: Settings, shown: _Shown, edited: Map
         )
     if files.unusable or broken:
         return FAILED
-    return FOUND if _is_failing(result, fails, shown.strict) else CLEAN
+    return FOUND if is_open or _is_failing(result, fails, shown.strict) else CLEAN
+
+
+def _list_open(paths: Sequence[Path], settings: Settings) -> bool:
+    """Print the lines of the report that could not be decided; whether there are any."""
+    from ..report.build import make_report
+    from .report_text import open_lines
+
+    made = make_report([path for path in paths if os.path.exists(path)], settings, always=False)
+    lines = list(open_lines(made))
+    for line in lines:
+        print(line)
+    return bool(lines)
 
 
 def _report(paths: Sequence[Path], settings: Settings, format: ReportFormat) -> int:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
-from ..report.model import ModelReport, Node, Report
+from ..report.model import Mark, ModelReport, Node, Report
 from .report_sections import Section, facts, heading, label, places, sections
 
 _STYLES = {"✅": "green", "❌": "bold red", "?": "bold yellow"}
@@ -26,6 +28,16 @@ def render(report: Report) -> None:
         console.print("No distributed model was found: no class is named or mapped as a pipeline stage.")
     for skipped in report.skipped:
         console.print(Text(f"not analysed: {skipped}", style="yellow"))
+
+
+def open_lines(report: Report) -> Iterator[str]:
+    """The lines of the checklists that could not be decided, one a line of text."""
+    for model in report.models:
+        lines = [line for checklist in model.checklists for line in checklist.lines if line.mark is Mark.OPEN]
+        if lines:
+            yield f"{model.name}: the report could not decide {len(lines)} lines of its checklists:"
+        for line in lines:
+            yield f"  ? {line.text}: {line.note}"
 
 
 def _needed(report: Report) -> int:

@@ -10,7 +10,9 @@ TOLERANCE = 0.2
 """Of the mean: the guide allows 20 %."""
 
 
-OTHER_SIZES = "The script builds the stages with other sizes than their default arguments: their work with these is not known."
+OTHER_SIZES = (
+    "The script gives the stages other sizes than their default arguments: the work with these is not known."
+)
 
 KEPT_MEANS = (
     f"Kept: what the blocks keep for backward of one sample, estimated as {KEPT_BY_ALL_RANKS + KEPT_SPLIT} numbers of "

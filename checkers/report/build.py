@@ -19,15 +19,20 @@ from .tables import tables
 from .verdict import is_ready, tasks
 
 
-def make_report(paths: Sequence[Path], settings: Settings, progress: Progress | None = None) -> Report:
+def make_report(
+    paths: Sequence[Path], settings: Settings, progress: Progress | None = None, *, always: bool = True
+) -> Report:
     """Report on the distributed models of `paths`.
 
     The project around each path is read as a whole: a stage, its original, its modules and its training script lie in
     different folders. The rules of the guide apply, whatever the profile says: these are its checklists.
+    Without `always` the report is empty where the guide does not apply.
     """
     with room():
         files = FileSet.gather(_projects(paths), settings)
-        run = examine(files, replace(settings, profile="guide"), progress)
+        run = examine(files, replace(settings, profile="guide") if always else settings, progress)
+        if not run.analysis.project.follows_guide:
+            return Report(())
         given = [path.absolute() for path in paths]
         models = [_model(subject) for subject in subjects(run, given)]
         skipped = [f"{skip.path}: {skip.reason}" for skip in (*files.unusable, *run.result.skipped)]

@@ -10,7 +10,7 @@ from . import looks_parallel as parallel
 from . import looks_stages as stages
 from . import looks_training as training
 from .answers import Answers, line_name
-from .looks import Look, Nothing, Scene, Unseen
+from .looks import Look, Nothing, Scene, Unseen, nothing
 from .model import At, Checklist, Line, Mark
 
 _MAX_NOTE = 160
@@ -69,14 +69,15 @@ STAGES = (
 TENSOR = (
     Check("Distributed modules are there, named by the rule and registered", "2.2; detection steps 1 and 3",
           "distributed-counterpart-missing distributed-module-unregistered registry-target-missing "
-          "unknown-module-style registry-entry-called distributed-naming module-reimplemented", parallel.counterparts),
+          "unknown-module-style registry-entry-called distributed-naming module-reimplemented "
+          "differs-from-original", parallel.counterparts),
     Check("Every One* style, Mlp and nn.Linear on the way down is a distributed one", "2.1; detection step 2",
           "non-distributed-style-in-chain plain-linear-in-distributed", parallel.distributed_chain),
     Check("Distributed modules take config, and it reaches every parallel layer", "2.3",
           "config-parameter-missing config-not-forwarded config-none-dereferenced parallel-layer-argument-missing",
           parallel.handed_config),
     Check("Two layers in a row: gather_output=False, then input_is_parallel=True", "2.4",
-          "redundant-tp-collective parallel-linear-width-mismatch", parallel.row_inputs),
+          "redundant-tp-collective parallel-linear-width-mismatch per-rank-size-given", parallel.row_inputs),
     Check("A layer on its own says gather_output or input_is_parallel", "2.4", "input-is-parallel-implicit",
           parallel.parallel_layers),
     Check("What is concatenated from full tensors goes in with input_is_parallel=False", "2.4",
@@ -85,12 +86,14 @@ TENSOR = (
           parallel.row_inputs, _speaks_of_row),
     Check("Every input_is_parallel fits its input", "2.4", "input-is-parallel-mismatch", parallel.row_inputs),
     Check("A split value reaches nothing that needs the whole dimension", "2.4",
-          "sharded-value-escapes bias-added-before-reduce parallel-loss-on-gathered parallel-layer-bypassed",
+          "sharded-value-escapes bias-added-before-reduce partial-sum-escapes parallel-loss-on-gathered "
+          "parallel-layer-bypassed",
           parallel.split_values),
     Check("The (output, bias) pair of a parallel layer is taken apart", "Principle 9 (return value)",
           "parallel-linear-tuple-used bias-dropped", parallel.pairs),
     Check("Attention is parallel inside: q, k, v column, out row, heads per rank", "Principle 10",
-          "parallel-attention-incomplete heads-per-rank-missing full-heads-on-sharded-value fused-qkv-not-tp-invariant",
+          "parallel-attention-incomplete heads-per-rank-missing full-heads-on-sharded-value "
+          "local-heads-on-full-value fused-qkv-not-tp-invariant",
           parallel.attention),
     Check("One num_heads for a fuser, a multiple of the tensor-parallel size", "Principles 8 and 9",
           "heads-not-divisible-by-tp heads-divisibility-unchecked split-num-heads-parameter", parallel.heads),
@@ -101,6 +104,9 @@ TENSOR = (
     Check("No import cycle, no wrapper imported into its own family", "Important principles",
           "distributed-import-cycle wrapper-import-in-distributed", parallel.distributed_modules),
     Check("Parameters and collectives are right on every rank", "beyond the guide",
+          "collective-in-rank-branch collectives-differ-in-branches collective-after-local-return "
+          "broadcast-src-not-in-group collective-result-is-none reduced-over-wrong-group sp-region-unconditional "
+          "sp-dropout-not-forked sp-gather-grad-of-replicated "
           "replicated-parameter-unsynced same-init-on-all-ranks collective-result-discarded sharded-parameter-unmarked",
           parallel.own_parameters),
     Check("Windows are rolled back as they were rolled; the longitude axis stays periodic", "beyond the guide",
@@ -114,11 +120,11 @@ TRAINING = (
     Check("dataset_provider returns Datasets, not DataLoaders", "3.3", "provider-returns-dataloader",
           training.dataset_provider),
     Check("loss_func gets the label by closure or partial, and returns (loss, num_tokens, dict)", "3.2",
-          "loss-label-binding loss-return-contract", training.loss),
+          "loss-label-binding loss-return-contract loss-output-arity", training.loss),
     Check("Data is turned into float32", "3.2", "batch-not-float32", training.float_data),
     Check("The first stage reads the input, the last one the label, no other reads, none in a try",
           "3.2; Principle 11, trap 5", "data-read-on-every-stage label-missing-on-last-stage data-read-in-try "
-          "dataset-random-per-process", training.data_read),
+          "dataset-random-per-process sampler-over-world p2p-in-forward-step", training.data_read),
     Check("is_distributed = True is set", "3.4", "provider-not-distributed", training.pretrain),
     Check("pretrain gets its keywords, model_type=None and dataloader_type cyclic", "3.4", "pretrain-call-incomplete",
           training.pretrain),
@@ -135,9 +141,14 @@ CHECKLISTS = {"Stage split": STAGES, "Tensor parallel": TENSOR, "Training script
 def checklists(scene: Scene) -> tuple[Checklist, ...]:
     """The filled-in checklists."""
     answers = Answers(scene.subject)
+    named = {rule for checks in CHECKLISTS.values() for check in checks for rule in check.rules.split()}
+    others = [rule.symbol for rule in scene.subject.run.rules if rule.symbol not in named]
+    rest = (
+        (Check("What the other rules find", "beyond the guide", " ".join(others), nothing),) if others else ()
+    )
     return tuple(
-        Checklist(title, tuple(_answered(_line(scene, check), answers) for check in checks))
-        for title, checks in CHECKLISTS.items()
+        Checklist(title, tuple(_answered(_line(scene, check), answers) for check in (*checks, *more)))
+        for (title, checks), more in zip(CHECKLISTS.items(), ((), rest, ()), strict=True)
     )
 
 

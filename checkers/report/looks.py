@@ -39,6 +39,11 @@ def original(scene: Scene) -> str:
     return f"compared with {scene.subject.original.module.display}"
 
 
+def nothing(_: Scene) -> str:
+    """For the rules that no line of the guide speaks of."""
+    raise Nothing("no finding")
+
+
 def count(number: int, noun: str) -> str:
     """`3 stages`, `1 boundary`."""
     plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}es" if noun.endswith("s") else f"{noun}s"

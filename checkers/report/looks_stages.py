@@ -259,9 +259,11 @@ def _argument_read(scene: Scene, stage: Stage) -> str:
     if forward is None:
         return ""
     for name in _parameters(forward[1])[1:]:
-        for node in ast.walk(ast.Module(forward[1].body, [])):
+        simple = (ast.Assign, ast.AnnAssign, ast.Expr, ast.Return)
+        found = [node for node in ast.walk(forward[1]) if isinstance(node, simple)]
+        for node in sorted(found, key=lambda node: node.lineno):
             names = [part for part in ast.walk(node) if isinstance(part, ast.Name) and part.id == name]
-            if isinstance(node, (ast.Assign, ast.AnnAssign, ast.Expr, ast.Return)) and names:
+            if names:
                 if any(isinstance(part.ctx, ast.Load) for part in names):
                     return name
                 break

@@ -16,10 +16,12 @@ from onescience_check.checkers import rules, selection
 from onescience_check.checkers.files.discovery import FileSet
 from onescience_check.checkers.finding import Finding, Place, Result, Skipped, Summary
 from onescience_check.checkers.frontends.cli import main
+from onescience_check.checkers.report.model import Report
 from onescience_check.checkers.rule import Rule, Symptom
 from onescience_check.checkers.settings import Settings
 
 ENGINE = "onescience_check.checkers.engine"
+BUILD = "onescience_check.checkers.report.build"
 LAYER = "from megatron.core.tensor_parallel import ColumnParallelLinear\n"
 
 
@@ -67,6 +69,9 @@ def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
     engine = types.ModuleType(ENGINE)
     engine.run = run  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, ENGINE, engine)
+    build = types.ModuleType(BUILD)
+    build.make_report = lambda *_, **__: Report(())  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, BUILD, build)
     monkeypatch.setattr(selection, "all_rules", lambda: (PairUsed_, FlagMissing_))
     monkeypatch.setattr(rules, "all_rules", lambda: (PairUsed_, FlagMissing_))
 

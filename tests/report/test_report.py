@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from onescience_check.checkers.report.answers import line_name
 from onescience_check.checkers.report.checklists import CHECKLISTS
 from onescience_check.checkers.report.model import Mark
 from onescience_check.checkers.rules import all_rules
@@ -12,11 +13,30 @@ from .conftest import Tree, line, marks
 from .small_model import SRC, STAGE_FILES, TRAIN, YAML
 
 FUSER = f"{SRC}/modules/fuser/tinydistributedfuser.py"
+ROLL = """import torch
+from torch import nn
+
+# RowParallelLinear
+
+
+class Roll(nn.Module):
+    def __init__(self, shift):
+        super().__init__()
+        self.shift = shift
+
+    def forward(self, x):
+        s_lat, s_lon = self.shift
+        shifted = torch.roll(x, shifts=(-s_lat, -s_lat), dims=(1, 2))
+        return torch.roll(shifted * 2, shifts=(s_lat, s_lon), dims=(1, 2))
+"""
 MLP = f"{SRC}/modules/mlp/tinydistributedmlp.py"
 
 
-def test_a_right_model_is_ready_with_every_line_looked_at(tree: Tree) -> None:
+def test_a_right_model_has_no_red_line_and_is_ready_once_the_open_ones_are_read(tree: Tree) -> None:
+    answered(tree)
     model = tree.model()
+    nothing = ("Middle stages", "No mask crosses", "Windows", "Attention")
+    assert {line(model, start).mark for start in nothing} == {Mark.NONE}
     assert model.ready is True, [task.what for task in model.tasks]
     assert not marks(model, Mark.NO) + marks(model, Mark.OPEN)
     assert model.tasks == () and model.notes == ()
@@ -91,11 +111,54 @@ def test_the_call_tree_reaches_the_parallel_layers(tree: Tree) -> None:
     assert second.children[0].via == "OneFuser"
 
 
+def answered(tree: Tree) -> None:
+    """Answer every open line in the training script."""
+    lines = [
+        line for checklist in tree.model().checklists for line in checklist.lines if line.mark is Mark.OPEN
+    ]
+    marks = "".join(f"# onescience: checked {line.name} {line.state} read by hand\n" for line in lines)
+    tree.write(TRAIN, marks + (tree.root / TRAIN).read_text("utf-8"))
+
+
+def test_an_answer_is_stale_when_the_code_changes_and_not_when_a_comment_does(tree: Tree) -> None:
+    answered(tree)
+    tree.edit(MLP, "        self.act = nn.GELU()\n", "        # GELU\n\n        self.act = nn.GELU()\n")
+    assert tree.model().ready is True
+    tree.edit(MLP, "nn.GELU()", "nn.SiLU()")
+    model = tree.model()
+    stale = [line for checklist in model.checklists for line in checklist.lines if "has changed" in line.note]
+    assert stale and {line.mark for line in stale} == {Mark.OPEN} and model.ready is not True
+
+
+def test_an_answer_turns_no_red_line_green(tree: Tree) -> None:
+    tree.edit(TRAIN, ".is_distributed = True", ".is_distributed = False")
+    state = tree.model().checklists[0].lines[0].state
+    text = (tree.root / TRAIN).read_text("utf-8")
+    tree.write(TRAIN, f"# onescience: checked is_distributed-true-is-set {state} set elsewhere\n{text}")
+    assert line(tree.model(), "is_distributed").mark is Mark.NO
+
+
+def test_every_line_has_a_name_of_its_own() -> None:
+    names = [line_name(check.text) for checks in CHECKLISTS.values() for check in checks]
+    assert len(names) == len(set(names)) and all(names)
+
+
+def test_a_finding_three_imports_away_turns_its_line_red(tree: Tree) -> None:
+    folder = f"{SRC}/modules/mlp"
+    tree.edit(MLP, "        x, _ = self.fc1(x)\n", "        x, _ = self.fc1(shifted(x))\n")
+    tree.edit(MLP, "from torch import nn\n", "from torch import nn\n\nfrom .first import shifted\n")
+    tree.write(f"{folder}/first.py", "from .second import roll\n\n\ndef shifted(x):\n    return roll(x)\n")
+    tree.write(f"{folder}/second.py", "from .third import Roll\n\n\ndef roll(x):\n    return Roll(2)(x)\n")
+    tree.write(f"{folder}/third.py", ROLL)
+    found = line(tree.model(), "Windows are rolled back")
+    assert found.mark is Mark.NO and found.places[0].path.endswith("third.py")
+
+
 @pytest.mark.parametrize(
     ("file", "old", "new", "start"),
     [
         (STAGE_FILES[0], "        self.input_tensor = None\n", "", "Each stage sets"),
-        (STAGE_FILES[1], "x=None", "x", "Later stages"),
+        (STAGE_FILES[1], "x, skip = tuple(self.input_tensor)", "x, skip = x, x", "Later stages"),
         (STAGE_FILES[1], "depth1 + depth2 :]", ":depth3]", "drop_path slices"),
         (STAGE_FILES[1], "depths=(1, 1, 2)", "depths=(1, 1, 6)", "The work of the stages"),
         (STAGE_FILES[1], ", **kwargs", "", "Stages take the original's"),
@@ -218,7 +281,7 @@ def test_a_yaml_file_that_cannot_be_used(tree: Tree, text: str | None, problem: 
 
 def test_anchors_are_resolved(tree: Tree) -> None:
     tree.write(YAML, "base: &base\n  grid: [8, 16]\nmodel:\n  <<: *base\n  dim: 32\n")
-    assert tree.model().ready is True
+    assert line(tree.model(), "Every YAML key").mark is Mark.YES
 
 
 def test_the_original_was_deleted(tree: Tree) -> None:
