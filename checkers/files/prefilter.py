@@ -20,6 +20,7 @@ WORDS = (
     b"parallel_cross_entropy",
     b"_REGISTRY",  # wrappers such as OneFuser(style=...)
     b"set_input_tensor",
+    b"pg_collection",  # the groups of a Megatron model
     b"forward_step",
     b"stage_shapes",
     b"PipelineTensorShapeConfig",

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _MARKS = re.compile(
     r"set_tensor_model_parallel_attributes|[\"'.]tensor_model_parallel\b|partition_dim|is_tensor_parallel"
-    r"|sharded_state_dict|weight_loader|set_weight_attrs|load_weights|requires_grad\s*=\s*False|model_parallel\s*=\s*True"
+    r"|weight_loader|set_weight_attrs|load_weights|requires_grad\s*=\s*False|model_parallel\s*=\s*True"
 )
 _DIVIDES = re.compile(r"//|divide\(|per_rank|per_partition|_local\b|local_")
 _FAMILY = ("megatron", "onescience", "mindspeed", "nemo")
@@ -40,7 +40,7 @@ class ShardedParameterUnmarked(Rule):
     runtime = "Nothing fails; the gradient norm leaves out the other shards, and clipping is too weak."
     limits = (
         "Only for sizes that the class itself divides by the TP size, in files that import Megatron or a relative. "
-        "Silent where the class marks any parameter, or describes its shards in sharded_state_dict."
+        "Silent where the class marks any parameter. `sharded_state_dict` is no mark: only checkpoints read it."
     )
     guide = "beyond the guide"
     fix_kind = "unsafe"

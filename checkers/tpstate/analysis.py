@@ -20,7 +20,7 @@ from .values import UNKNOWN, Bound, Cls, Func, Known, Obj, Partial, Sym, Tensor,
 
 _WORDS = re.compile(
     r"Parallel|Distributed|One[A-Z]\w*|_REGISTRY|build_module|tensor_parallel\.|tensor_model_parallel|model_parallel_region"
-    r"|MultiheadAttention|set_input_tensor|parallel_cross_entropy"
+    r"|MultiheadAttention|set_input_tensor|parallel_cross_entropy|\btp_group|pg_collection"
 )
 
 _PARALLEL_WORDS = re.compile(r"Parallel|Distributed|build_module|tensor_model_parallel|model_parallel_region")

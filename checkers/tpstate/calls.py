@@ -5,7 +5,17 @@ from __future__ import annotations
 import ast
 from typing import TypeGuard
 
-from . import attention, buffers, building, expressions, library_calls, object_methods, running, tensors
+from . import (
+    attention,
+    buffers,
+    building,
+    expressions,
+    groups,
+    library_calls,
+    object_methods,
+    running,
+    tensors,
+)
 from .choices import Choice
 from .events import BiasDropped, EntryCalled, NoneUsed, PairUsed, UnknownKey
 from .frames import Frame
@@ -41,6 +51,9 @@ def call_node(interp: Interpreter, frame: Frame, node: ast.Call) -> Value:
     """Evaluate a call expression."""
     if isinstance(node.func, ast.Name) and node.func.id == "super" and "super" not in frame.vars:
         return _super(interp, frame, node)
+    size = groups.size_asked(node)
+    if size is not None:
+        return size
     callee = expressions.evaluate(interp, frame, node.func)
     found = expressions.elements(interp, frame, node.args)
     args, open_args = found.items, found.rest

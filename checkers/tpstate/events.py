@@ -28,11 +28,11 @@ class Site:
 
 
 _ONE_RANK = re.compile(
-    r"(?:.*\.)?(?:tp|tp_size|(?:tensor_)?(?:model_)?parallel_(?:world_)?size|world_size)(?:\(\))? (>|!=|==|<=) 1"
+    r"(?:.*\.)?(?:\w+_)?(?:tp|tp_(?:world_)?size|parallel_(?:world_)?size|world_size)(?:\(\))?(?:@\d+)? (>|!=|==|<=) 1"
 )
 
 
-def _says_one_rank(key: str, side: bool) -> bool:
+def says_one_rank(key: str, side: bool) -> bool:
     """Whether a condition says that there is one TP rank only, where split and whole are the same."""
     match = _ONE_RANK.fullmatch(key)
     return match is not None and (match.group(1) in ("==", "<=")) is side
@@ -51,9 +51,14 @@ class Event:
     root: ClassFacts | None
 
     @property
+    def on_one_rank(self) -> bool:
+        """Whether it happens without tensor parallelism only."""
+        return any(says_one_rank(key, side) for key, side in (*self.branch.items(), *self.choice.items()))
+
+    @property
     def certain(self) -> bool:
         """Whether it happens for sure when this code runs (for one setting of one flag at most)."""
-        if any(_says_one_rank(key, side) for key, side in (*self.branch.items(), *self.choice.items())):
+        if self.on_one_rank:
             return False
         open_choices = {key for key, side in self.choice.items() if self.branch.get(key) != side}
         return not open_choices or (len(open_choices) == 1 and not self.branch)

@@ -49,6 +49,11 @@ def size(obj: Obj, row: Provider, which: int) -> Poly | None:
     return poly_of(value)
 
 
+def is_alone(layer: Obj) -> bool:
+    """Whether a layer of an inference engine is given a group of one rank."""
+    return layer.args.get("tp_size") == Const(1) or layer.args.get("parallel_group") == Const("replicated")
+
+
 def group_of(layer: Obj, row: Provider) -> str | None:
     """The name of the group a layer of an inference engine is split over: empty for the TP group, None if unknown.
 

@@ -9,7 +9,7 @@ from ..project.project import External
 from . import calls, flags, indexing, placements, provider_table, providers, torch_layers
 from .choices import Choice
 from .events import Built, ParallelCall, ParameterMade
-from .inputs import group_of, size
+from .inputs import group_of, is_alone, size
 from .interpreter import Interpreter
 from .provider_table import Provider
 from .states import State
@@ -104,7 +104,7 @@ def call_parallel(
 
     `disable_tp`, or a group of one rank, turns a layer into a replicated one; an open flag is followed both ways.
     """
-    off = obj.args.get("disable_tp", Const(obj.args.get("tp_size") == Const(1)))
+    off = obj.args.get("disable_tp", Const(is_alone(obj)))
     if isinstance(off, Sym):
         key, turned = flags.bare(off.text)
         off = Choice(key, Const(not turned), Const(turned))

@@ -6,7 +6,18 @@ import ast
 import math
 
 from ..project.project import NamespaceRef
-from . import arithmetic, attributes, buffers, building, builtin_calls, calls, collectives, indexing, tensors
+from . import (
+    arithmetic,
+    attributes,
+    buffers,
+    building,
+    builtin_calls,
+    calls,
+    collectives,
+    groups,
+    indexing,
+    tensors,
+)
 from .events import Checkpointed, Divided
 from .interpreter import Interpreter
 from .states import State
@@ -31,14 +42,6 @@ from .values import (
     Value,
     number,
     poly_of,
-)
-
-_TP_GETTERS = (
-    "get_tensor_model_parallel_world_size",
-    "get_tensor_parallel_world_size",
-    "get_model_parallel_world_size",
-    "get_attention_tp_size",
-    "get_tensor_and_expert_parallel_world_size",
 )
 
 _FACTORIES = frozenset("empty zeros ones rand randn full tensor arange linspace eye as_tensor".split())
@@ -75,7 +78,7 @@ def special_function(
 ) -> Value | None:
     """Functions of the tree known by name and role, so that a vendored Megatron reads like the installed one."""
     name = getattr(func.node, "name", "")
-    if name in _BY_ROLE or "parallel_cross_entropy" in name or name in _TP_GETTERS:
+    if name in _BY_ROLE or "parallel_cross_entropy" in name or groups.is_size_getter(name):
         return _named(interp, f"{func.module.name}.{name}", name, args, kwargs, node)
     return None
 
@@ -92,7 +95,7 @@ _BY_ROLE = frozenset(
 def _named(
     interp: Interpreter, dotted: str, last: str, args: tuple[Value, ...], kwargs: Kwargs, node: ast.expr
 ) -> Value | None:
-    if last in _TP_GETTERS:
+    if groups.is_size_getter(last):
         return Sym.named("tp", TP)
     if last == "divide" and len(args) == 2:
         result = arithmetic.numbers(interp, ast.FloorDiv(), args[0], args[1], node, node)

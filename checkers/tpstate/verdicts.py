@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from ..facts.module import ModuleFacts
 from ..finding import Evidence, Place
-from .events import Event, Site
+from .events import Event, Site, says_one_rank
 from .states import Step
 from .values import Tensor, Value
 
@@ -75,11 +75,17 @@ def first_certain(events: Sequence[E]) -> E | None:
     for event in events:
         if event.certain:
             return event
-    for event in events:
-        same = [other.choice for other in events if other.branch == event.branch]
+    split = [event for event in events if not event.on_one_rank]
+    for event in split:
+        same = [_open_choices(other) for other in split if other.branch == event.branch]
         if _cover(same, {}):
             return event
     return None
+
+
+def _open_choices(event: Event) -> dict[str, bool]:
+    """The alternatives an event stands for, but for those of one rank and several."""
+    return {key: side for key, side in event.choice.items() if not says_one_rank(key, not side)}
 
 
 def _cover(sides: Sequence[dict[str, bool]], given: dict[str, bool], depth: int = 0) -> bool:

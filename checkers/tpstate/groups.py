@@ -1,0 +1,35 @@
+"""The size of the TP group, however it is asked for: a getter of the framework, or the group itself."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from .values import TP, Sym, Value
+
+_GETTER = re.compile(
+    r"get_(attn_|attention_)?(tensor_model_parallel|tensor_parallel|model_parallel|tensor_and_expert_parallel|tp)"
+    r"_(world_)?size"
+)
+
+_GROUP = re.compile(r"(?:.*\.)?_?(tp|tp_group|tensor_(model_)?parallel_group)")
+
+
+def is_size_getter(name: str) -> bool:
+    """Whether a function of this name returns the TP size: `get_tensor_model_parallel_world_size`, `get_tp_size`."""
+    return _GETTER.fullmatch(name) is not None
+
+
+def size_asked(node: ast.Call) -> Value | None:
+    """The TP size where a call asks a group for it: `self.tp_group.size()`, `get_pg_size(pg_collection.tp)`."""
+    func = node.func
+    name = func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
+    if name == "size" and isinstance(func, ast.Attribute) and not node.args:
+        group: ast.expr | None = func.value
+    elif name in ("get_pg_size", "get_world_size"):
+        group = next(iter((*node.args, *(keyword.value for keyword in node.keywords))), None)
+    else:
+        return None
+    if isinstance(group, ast.Name | ast.Attribute) and _GROUP.fullmatch(ast.unparse(group)):
+        return Sym.named("tp", TP)
+    return None
