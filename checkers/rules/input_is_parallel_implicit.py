@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..finding import Finding
 from ..rule import Rule, Scope, Symptom
+from ..tpstate.config_chain import is_unknown_copy
 from ..tpstate.events import Built, ParallelCall
 from ..tpstate.fixes import set_keyword, unsafe
 from ..tpstate.layers import label
@@ -81,8 +82,10 @@ class InputIsParallelImplicit(Rule):
                 continue
             flag = "input_is_parallel" if row.kind == ROW else "gather_output"
             alone = row.kind == ROW or (row.kind == COLUMN and len(layers_of[event.owner]) == 1)
-            if not alone or not row.takes(flag) or flag in event.obj.args or flag in row.required:
+            if not alone or not row.takes(flag) or flag in event.obj.args:
                 continue
+            if flag in row.required and not is_unknown_copy(analysis.project, event):
+                continue  # said by parallel-layer-argument-missing
             default = row.parallel if row.kind == ROW else row.gather
             wanted, reason = _wanted(event, calls) if row.kind == ROW else (None, "")
             wanted = default if wanted is None else wanted
@@ -93,11 +96,11 @@ class InputIsParallelImplicit(Rule):
                 object=owner_name(event),
                 fix=unsafe(set_keyword(event.site.module, event.site.node, flag, str(wanted))),
                 wanted=wanted,
-                reason=reason or ", which is what it does today",
+                reason=reason or (", which is what it does today" if default is not None else ""),
                 layer=label(event.obj),
                 flag=flag,
                 provider=row.name,
-                default=default,
+                default=default if default is not None else "another default, or none, in each version",
             )
 
 

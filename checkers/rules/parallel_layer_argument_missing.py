@@ -6,10 +6,9 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..facts.module import ClassFacts
 from ..finding import Edit, Finding, Fix
 from ..rule import Rule, Symptom
-from ..tpstate.config_chain import provider_of
+from ..tpstate.config_chain import is_unknown_copy, provider_of
 from ..tpstate.events import Built
 from ..tpstate.fixes import add_keyword, insert_before, unsafe
 from ..tpstate.provider_table import Provider
@@ -85,7 +84,7 @@ class ParallelLayerArgumentMissing(Rule):
             assert row is not None
             yield self.finding(
                 site_place(event.site),
-                decided=row.source is not None or _is_known(analysis, event),
+                decided=not is_unknown_copy(analysis.project, event),
                 object=owner_name(event),
                 cls=event.obj.cls.dotted.rsplit(".", 1)[-1],
                 provider=row.name,
@@ -93,14 +92,6 @@ class ParallelLayerArgumentMissing(Rule):
                 problem=text,
                 hint=hint,
             )
-
-
-def _is_known(analysis: Analysis, event: Built) -> bool:
-    """Whether the layer is a known package's own: which version a copy inside another package is, nobody knows."""
-    facts = event.obj.cls.facts
-    made = analysis.project.mro(facts) if facts is not None else (event.obj.cls,)
-    names = [entry.dotted for entry in made if not isinstance(entry, ClassFacts)]
-    return not any(".megatron." in name for name in names)
 
 
 def _problem(event: Built) -> tuple[str, str] | None:

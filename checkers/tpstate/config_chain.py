@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
+from ..facts.module import ClassFacts
+from ..project.project import Project
 from ..project.stage_classes import parameters as stage_parameters
 from . import provider_table
 from .callers import owner_of, sites
@@ -16,6 +18,15 @@ from .values import Const
 def provider_of(event: Built) -> Provider | None:
     """The contract of a built parallel layer; None for other modules."""
     return event.contract if isinstance(event.contract, Provider) else None
+
+
+def is_unknown_copy(project: Project, event: Built) -> bool:
+    """Whether the layer is of a copy of Megatron, in another package and not in the tree: its version is not known."""
+    row, facts = provider_of(event), event.obj.cls.facts
+    if row is None or row.source is not None:
+        return False
+    made = project.mro(facts) if facts is not None else (event.obj.cls,)
+    return any(".megatron." in entry.dotted for entry in made if not isinstance(entry, ClassFacts))
 
 
 def dropped_configs(events: Iterable[Event]) -> Iterator[tuple[Site, Built]]:
