@@ -71,10 +71,11 @@ def construct(
         return obj
     alone = as_root or interp.stop_at is not None
     key = None if alone else _twin_key(interp, cls, args, kwargs)
-    twin = interp.recalled(interp.twins, key) if key is not None else None
-    if twin is not None:
-        return twin
     obj.args = binding.names_of(interp, method[1], (obj, *args), kwargs)
+    twin = interp.recalled(interp.twins, key) if key is not None else None
+    if isinstance(twin, Obj):
+        obj.become(twin)
+        return obj
     if interp.stop_at is not None and cls.facts is not interp.root and interp.stop_at(obj, method[1]):
         return obj
 

@@ -209,6 +209,17 @@ class Obj(Value):
     opaque: bool = False
     known: dict[str, bool] = field(default_factory=dict)
 
+    def become(self, twin: Obj) -> None:
+        """Hold what an instance of the same class holds that was built from the same arguments elsewhere."""
+        self.attrs, self.known = twin.attrs, twin.known
+        self.serial, self.opaque = twin.serial, twin.opaque
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Obj) and other.serial == self.serial
+
+    def __hash__(self) -> int:
+        return self.serial
+
     def __repr__(self) -> str:
         return f"<{self.cls.dotted} #{self.serial}>"
 
@@ -273,7 +284,7 @@ class Pair(Value):
     def __eq__(self, other: object) -> bool:
         return (
             isinstance(other, Pair)
-            and other.layer is self.layer
+            and other.layer == self.layer
             and other.output == self.output
             and other.bias == self.bias
         )
