@@ -14,7 +14,7 @@ from ..tpstate.fixes import set_keyword, unsafe
 from ..tpstate.layers import label
 from ..tpstate.provider_table import COLUMN, ROW, Provider
 from ..tpstate.states import State
-from ..tpstate.values import Const, Tensor
+from ..tpstate.values import Tensor
 from ..tpstate.verdicts import by_site, owner_name, site_place
 
 if TYPE_CHECKING:
@@ -116,5 +116,4 @@ def _wanted(event: Built, calls: list[ParallelCall]) -> tuple[bool | None, str]:
 
 
 def _row(event: Built) -> Provider | None:
-    row = event.obj.attrs.get("__provider__")
-    return row.value if isinstance(row, Const) else None
+    return event.obj.provider

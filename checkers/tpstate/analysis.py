@@ -3,124 +3,25 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Callable, Iterator
 
-from ..facts.module import ClassFacts, Import, ModuleFacts
-from ..project.project import External, FunctionRef, Project, ValueRef
+from ..facts.module import ClassFacts
+from ..project.project import Project
 from . import attributes, building, calls, expressions
+from .demand import Demand, worth_running
 from .events import Built, Log
 from .frames import Frame, OutOfFuel
 from .interpreter import Interpreter
-from .providers import provider_for
 from .states import State
 from .summaries import Summaries
 from .symbols import Poly
 from .values import UNKNOWN, Bound, Cls, Func, Known, Obj, Partial, Sym, Tensor, Value
 
-_WORDS = re.compile(
-    r"Parallel|Distributed|One[A-Z]\w*|_REGISTRY|build_module|tensor_parallel\.|tensor_model_parallel|model_parallel_region"
-    r"|MultiheadAttention|set_input_tensor|parallel_cross_entropy|\btp_group|pg_collection"
-)
-
-_PARALLEL_WORDS = re.compile(r"Parallel|Distributed|build_module|tensor_model_parallel|model_parallel_region")
-
-_LAYERS = re.compile(r"(Column|Row)Parallel|ParallelLinear|_REGISTRY|build_module")
 FUEL, GUIDE_FUEL = 30_000, 60_000
 """Steps for one class. The guide's stages hold whole models; elsewhere each layer is run on its own as well."""
 
 PLAIN_FUEL = 5_000
 """Steps for a class that holds no parallel layer: enough for its wiring."""
-
-
-def worth_running(project: Project) -> tuple[list[ClassFacts], set[int]]:
-    """Module classes that hold parallel layers or registry wrappers, by themselves or through what they name; and
-    the ids of those that may hold parallel layers.
-
-    A training framework that is copied into another package is known by contract and not analysed itself.
-    """
-    vendored = re.compile(
-        "|".join(rf"\.{re.escape(prefix)}(\.|$)" for prefix in project.settings.framework) or r"(?!)"
-    )
-    modules = [
-        cls for cls in project.classes() if not vendored.search(cls.module.name) and _is_module(project, cls)
-    ]
-    texts = {id(cls): cls.text for cls in modules}
-    words = {key: set(re.findall(r"[A-Za-z_]\w*", text)) for key, text in texts.items()}
-    made = _through_makers(project, modules, words)
-    chosen = _closure(modules, words, made | {key for key, text in texts.items() if _WORDS.search(text)})
-    parallel = _closure(
-        [cls for cls in modules if not cls.name.startswith("One")],
-        words,
-        made | {key for key, text in texts.items() if _PARALLEL_WORDS.search(text)},
-    )
-    return [cls for cls in modules if id(cls) in chosen], parallel
-
-
-def _closure(modules: list[ClassFacts], words: dict[int, set[str]], chosen: set[int]) -> set[int]:
-    """The chosen classes and all that name one of them."""
-    names = {cls.name for cls in modules if id(cls) in chosen}
-    grew = True
-    while grew:
-        grew = False
-        for cls in modules:
-            used = words[id(cls)] & names
-            if id(cls) not in chosen and any(word in cls.module.bindings for word in used):
-                chosen.add(id(cls))
-                names.add(cls.name)
-                grew = True
-    return chosen
-
-
-def _is_module(project: Project, cls: ClassFacts) -> bool:
-    """Whether a class is a module: by its own bases, or as a subclass of a parallel layer of a library."""
-    if project.is_module_class(cls):
-        return True
-    return any(
-        isinstance(base, External) and provider_for(project, base) is not None
-        for base in project.mro(cls)[1:]
-    )
-
-
-def _through_makers(project: Project, modules: list[ClassFacts], words: dict[int, set[str]]) -> set[int]:
-    """Classes that make layers through a helper, a table or another name, or whose layers the settings name."""
-    makers = {id(module): _makers(module) for module in project.modules}
-    everywhere = set().union(*makers.values())
-    named = {row["name"].rsplit(".", 1)[-1] for row in project.settings.providers}
-    return {
-        id(cls)
-        for cls in modules
-        if words[id(cls)] & named
-        or any(_leads_to_maker(project, cls, name, makers) for name in words[id(cls)] & everywhere)
-    }
-
-
-def _makers(module: ModuleFacts) -> set[str]:
-    """Module-level names under which layers are made although the name does not say so: helper functions, other
-    names of a layer class, tables and partials of them."""
-    if not _LAYERS.search(module.text):
-        return set()
-    found = set()
-    for name, bindings in module.bindings.items():
-        for binding in bindings:
-            value = binding.value
-            if isinstance(value, Import):
-                text = value.attr or ""
-            elif isinstance(value, ClassFacts):
-                continue
-            else:
-                text = module.text_of(value)
-            if _LAYERS.search(text) and not _WORDS.search(name):
-                found.add(name)
-    return found
-
-
-def _leads_to_maker(project: Project, cls: ClassFacts, name: str, makers: dict[int, set[str]]) -> bool:
-    """Whether a name used in a class is one of those of its own module, or is imported from the module that has it."""
-    if name in makers[id(cls.module)]:
-        return True
-    ref = project.resolve(cls.module, name)
-    return isinstance(ref, FunctionRef | ValueRef) and name in makers.get(id(ref.module), ())
 
 
 class Analysis:
@@ -147,6 +48,8 @@ class Analysis:
             return
         self._done = True
         classes, self._parallel = worth_running(self.project)
+        if not self.project.follows_guide:  # the guide's report lists every module below a stage
+            self.interpreter.needed = Demand(self.project, classes).needed
         for index, cls in enumerate(classes):
             self.run(cls)
             if progress is not None:

@@ -112,7 +112,7 @@ def _of_object(interp: Interpreter, frame: Frame, owner: Obj, attr: str, node: a
         return ObjMethod(owner, attr)
     if is_spec(owner) and attr in owner.args:
         return interp.settle(owner.args[attr])
-    if attr in ("weight", "bias") and building.provider_of(interp, owner) is not None:
+    if attr in ("weight", "bias") and owner.provider is not None:
         interp.held[owner.serial] = owner
         return Tensor(State.UNKNOWN, role=f"{attr} of layer", tag=str(owner.serial))
     facts = owner.cls.facts

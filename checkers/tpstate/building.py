@@ -6,12 +6,28 @@ import ast
 from typing import Any
 
 from ..facts.module import ClassFacts
-from . import attention, attributes, binding, calls, layers, running, torch_layers
+from . import attention, attributes, binding, calls, layers, recall, running, torch_layers
 from .events import Built, EntryCalled, Event, Rejected, UnknownKey
 from .interpreter import Interpreter
 from .provider_table import Provider
 from .providers import dispatches, provider_for
-from .values import NONE, OPEN, UNKNOWN, Cls, Const, Func, Heap, Known, Kwargs, Obj, Seq, Tensor, Value
+from .summaries import Reads
+from .values import (
+    NONE,
+    OPEN,
+    UNKNOWN,
+    Cls,
+    Const,
+    Delayed,
+    Func,
+    Heap,
+    Known,
+    Kwargs,
+    Obj,
+    Seq,
+    Tensor,
+    Value,
+)
 
 _INPUTS = ("input_", "input", "x", "hidden_states")
 
@@ -19,12 +35,6 @@ _INPUTS = ("input_", "input", "x", "hidden_states")
 def provider_of_class(interp: Interpreter, cls: ClassFacts) -> Provider | None:
     """The provider row of a class of the tree itself (not of its bases)."""
     return provider_for(interp.project, cls)
-
-
-def provider_of(interp: Interpreter, obj: Obj) -> Provider | None:
-    """The provider row an object follows: its class's own, or that of the nearest base that has one."""
-    row = obj.attrs.get("__provider__")
-    return row.value if isinstance(row, Const) else None
 
 
 def construct(
@@ -72,7 +82,7 @@ def construct(
     alone = as_root or interp.stop_at is not None
     key = None if alone else _twin_key(interp, cls, args, kwargs)
     obj.args = binding.names_of(interp, method[1], (obj, *args), kwargs)
-    twin = interp.recalled(interp.twins, key) if key is not None else None
+    twin = recall.recalled(interp, interp.twins, key) if key is not None else None
     if isinstance(twin, Obj):
         obj.become(twin)
         return obj
@@ -83,10 +93,16 @@ def construct(
         running.run_function(interp, func, (obj, *args), kwargs, node)
         return obj
 
+    if not alone and base_row is None and interp.needed is not None and not interp.needed(cls.facts):
+        obj.delayed = Delayed(obj, recall.later(interp, run))
+        if key is not None:
+            interp.twins.keep(key, obj, Reads(interp.branch, interp.choice, interp.depth), logged=True)
+        return obj
+
     if key is None:
         return run()
-    return interp.recorded(
-        interp.twins, key, run, lambda _, events: not any(_concerns_caller(event) for event in events)
+    return recall.recorded(
+        interp, interp.twins, key, run, lambda _, events: not any(_concerns_caller(event) for event in events)
     )
 
 
@@ -152,8 +168,10 @@ def call_object(
     interp: Interpreter, obj: Obj, args: tuple[Value, ...], kwargs: Kwargs, node: ast.expr
 ) -> Value:
     """`module(x)`: its forward, a parallel layer's contract, or a library module's."""
-    row = provider_of(interp, obj)
+    row = obj.provider
     facts = obj.cls.facts
+    if obj.delayed is not None:
+        _ = obj.attrs
     forward = _forward(interp, obj, facts) if facts is not None else None
     if row is not None and forward is None:
         return interp.lift(
@@ -173,7 +191,7 @@ def call_object(
         _freeze(tuple(kwargs.items())),
         bool(interp.catching),
     )
-    found = interp.recalled(interp.memo, key)
+    found = recall.recalled(interp, interp.memo, key)
     if found is not None:
         return found
     holder, method = forward
@@ -184,7 +202,7 @@ def call_object(
         query = attention.query_of(method, args, kwargs)
         return result if query is None else attention.of_query(interp, result, query)
 
-    return interp.recorded(interp.memo, key, run, lambda *_: True)
+    return recall.recorded(interp, interp.memo, key, run, lambda *_: True)
 
 
 def _torch_base(interp: Interpreter, facts: ClassFacts) -> str:

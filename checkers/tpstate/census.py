@@ -12,7 +12,6 @@ from .analysis import Analysis
 from .events import Built, ParallelCall
 from .inputs import Verdict, judge
 from .provider_table import PLAIN, ROW
-from .values import Const
 
 
 @dataclass(frozen=True)
@@ -35,8 +34,8 @@ def count_layers(analysis: Analysis, paths: set[str]) -> Census:
         if event.site.module.display not in paths:
             continue
         if isinstance(event, Built):
-            row = event.obj.attrs.get("__provider__")
-            if isinstance(row, Const) and row.value.kind != PLAIN:
+            row = event.obj.provider
+            if row is not None and row.kind != PLAIN:
                 layers.add(event.site.key)
                 if row.value.kind == ROW:
                     rows.add(event.site.key)

@@ -21,8 +21,7 @@ class Verdict(enum.Enum):
 
 def layer_row(layer: Obj) -> Provider | None:
     """The contract of an object, None when it is no parallel layer."""
-    row = layer.attrs.get("__provider__")
-    return row.value if isinstance(row, Const) else None
+    return layer.provider
 
 
 def believes_split(event: ParallelCall) -> bool | None:

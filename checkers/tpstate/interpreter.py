@@ -61,6 +61,7 @@ class Interpreter:
         self.pure = Summaries()
         self.twins = Summaries()
         self.stop_at: Callable[[Obj, ast.FunctionDef], bool] | None = None
+        self.needed: Callable[[ClassFacts], bool] | None = None
         self._serial = itertools.count()
 
     def is_opaque(self, module: ModuleFacts) -> bool:
@@ -217,47 +218,6 @@ class Interpreter:
         for target, name, value in marks:
             if value is not None and target.get(name) != value:
                 self.write(target, name, UNKNOWN)
-
-    # -- results that stand for another run --------------------------------------------------------------------
-
-    def recalled(self, summaries: Summaries, key: Any) -> Value | None:
-        """The result of an earlier run that stands for this one."""
-        summary = summaries.find(key, self.branch, self.choice)
-        if summary is None:
-            return None
-        if self.reads:
-            for name in (*summary.known, *summary.open):
-                self.reads[-1].note(name)
-        return summary.result
-
-    def recorded(
-        self,
-        summaries: Summaries,
-        key: Any,
-        run: Callable[[], Value],
-        lasts: Callable[[Value, list[Event]], bool],
-    ) -> Value:
-        """Run a function and keep its result where it `lasts`, which is asked with what was logged."""
-        reads = Reads(self.branch, self.choice, self.depth)
-        before = len(self.log.events)
-        self.reads.append(reads)
-        try:
-            result = run()
-        finally:
-            self.reads.pop()
-            if self.reads:
-                for name in reads.seen:
-                    self.reads[-1].note(name)
-        events = self.log.events[before:]
-        if not reads.partial and lasts(result, events):
-            summaries.keep(key, result, reads, bool(events))
-        return result
-
-    def cut(self, depth: int) -> None:
-        """A call is left out because of what runs at `depth`: no result of what runs below it is the whole one."""
-        for reads in self.reads:
-            if reads.depth >= depth:
-                reads.partial = True
 
     # -- alternatives ------------------------------------------------------------------------------------------
 

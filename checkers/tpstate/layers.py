@@ -72,7 +72,7 @@ def build_parallel(
     bound = dict(zip(row.positional, args, strict=False))
     bound.update({name: value for name, value in kwargs.items() if name not in ("**", "*")})
     obj.args = bound
-    obj.attrs["__provider__"] = Const(row)
+    obj.provider = row
     interp.emit(
         Built,
         node,

@@ -101,7 +101,7 @@ def _super_method(
             if external.endswith("MegatronModule"):
                 interp.write(obj.attrs, "config", kwargs.get("config", args[0] if args else UNKNOWN))
         return NONE
-    if name in ("forward", "__call__") and row is not None and "__provider__" in obj.attrs:
+    if name in ("forward", "__call__") and row is not None and obj.provider is not None:
         return interp.lift(
             lambda first: layers.call_parallel(interp, obj, row, first, kwargs, node),
             args[0] if args else UNKNOWN,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from . import binding, expressions, library_calls, statements
+from . import binding, expressions, library_calls, recall, statements
 from .choices import Choice, choose
 from .events import Event, Rejected
 from .frames import Frame
@@ -33,7 +33,7 @@ def run_function(
     """Run a function of the tree on abstract arguments."""
     times, outermost = _times_running(interp, func.node)
     if interp.depth >= MAX_DEPTH or times >= MAX_SAME_FUNCTION:
-        interp.cut(outermost if times >= MAX_SAME_FUNCTION else 0)
+        recall.cut(interp, outermost if times >= MAX_SAME_FUNCTION else 0)
         return UNKNOWN
     if func.owner is not None and dispatches(func.owner):
         return _run_native(interp, func, args, kwargs, node)
@@ -72,7 +72,7 @@ def _run_plain(
         return _run_bound(interp, func, args, kwargs, node)
     whys = tuple(value.why for value in given if isinstance(value, Tensor))
     key = (id(func.node), given, whys, tuple(kwargs), bool(interp.catching))
-    found = interp.recalled(interp.pure, key)
+    found = recall.recalled(interp, interp.pure, key)
     if found is not None:
         return found
 
@@ -82,7 +82,9 @@ def _run_plain(
         )
         return unchanged and is_plain(result)
 
-    return interp.recorded(interp.pure, key, lambda: _run_bound(interp, func, args, kwargs, node), lasts)
+    return recall.recorded(
+        interp, interp.pure, key, lambda: _run_bound(interp, func, args, kwargs, node), lasts
+    )
 
 
 def content_of(value: Value) -> Value:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from . import building, calls, indexing, layers, placements, tensors
+from . import calls, indexing, layers, placements, tensors
 from .events import (
     BiasOnPartial,
     ShardedEscape,
@@ -252,7 +252,7 @@ def bypass(interp: Interpreter, weight: Tensor, node: ast.expr) -> Tensor:
 
 
 def _splits(interp: Interpreter, layer: Obj) -> bool:
-    row = building.provider_of(interp, layer)
+    row = layer.provider
     if row is None or row.kind != COLUMN:
         return False
     return layers.flag(interp, layer, "gather_output", row.gather) is False

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 import itertools
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..facts.module import ClassFacts, ModuleFacts
+from .provider_table import Provider
 from .states import State, Step
 from .symbols import Poly
 
@@ -194,25 +196,51 @@ _serial = itertools.count()
 
 
 @dataclass(eq=False)
+class Delayed:
+    """A constructor that has not run yet; `owner` is the instance it fills, for all that hold the same attributes."""
+
+    owner: Obj
+    run: Callable[[], None] | None
+
+    def finish(self, asked: Obj) -> None:
+        """Run it, once."""
+        run, self.run, self.owner.delayed = self.run, None, None
+        if run is not None:
+            run()
+        asked.known, asked.opaque = self.owner.known, self.owner.opaque
+
+
+@dataclass(eq=False)
 class Obj(Value):
     """An instance. `attrs` changes while code runs; `cls` tells its class; `made_at` the call that built it.
 
-    `known` holds the conditions that its constructor insists on (`assert mode == "a"`).
+    `provider` is the contract of a parallel layer. `known` holds the conditions that its constructor insists on
+    (`assert mode == "a"`). The constructor of what holds no parallel layer is `delayed` until something asks for
+    an attribute.
     """
 
     cls: Cls
-    attrs: dict[str, Value] = field(default_factory=dict)
     args: dict[str, Value] = field(default_factory=dict)
     made_at: Any = None
+    provider: Provider | None = None
     serial: int = field(default_factory=lambda: next(_serial))
     name: str = ""
     opaque: bool = False
     known: dict[str, bool] = field(default_factory=dict)
+    delayed: Delayed | None = None
+    _attrs: dict[str, Value] = field(default_factory=dict)
+
+    @property
+    def attrs(self) -> dict[str, Value]:
+        if self.delayed is not None:
+            delayed, self.delayed = self.delayed, None
+            delayed.finish(self)
+        return self._attrs
 
     def become(self, twin: Obj) -> None:
         """Hold what an instance of the same class holds that was built from the same arguments elsewhere."""
-        self.attrs, self.known = twin.attrs, twin.known
-        self.serial, self.opaque = twin.serial, twin.opaque
+        self._attrs, self.known, self.delayed = twin._attrs, twin.known, twin.delayed
+        self.serial, self.opaque, self.provider = twin.serial, twin.opaque, twin.provider
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Obj) and other.serial == self.serial
