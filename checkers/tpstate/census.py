@@ -37,7 +37,7 @@ def count_layers(analysis: Analysis, paths: set[str]) -> Census:
             row = event.obj.provider
             if row is not None and row.kind != PLAIN:
                 layers.add(event.site.key)
-                if row.value.kind == ROW:
+                if row.kind == ROW:
                     rows.add(event.site.key)
         elif isinstance(event, ParallelCall) and event.row.kind == ROW:
             if event.layer.made_at is not None:
