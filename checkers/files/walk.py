@@ -102,16 +102,19 @@ def _pattern(line: Any) -> Any:
     """A pattern that is matched in a time that does not explode: `*a*a*a*a` tries a long name in every way there is.
 
     Of several stars in one name, each but the last ends at the first place where what follows it fits: if the rest fits
-    behind a later one, it fits behind the first one too.
+    behind a later one, it fits behind the first one too. The same holds for `**` between folders.
     """
     made = _KIND(line)
-    if made.regex is not None and made.regex.pattern.count(_STAR) > 2:
-        made.regex = re.compile(_sparing(made.regex.pattern))
+    regex = made.regex.pattern if made.regex is not None else ""
+    if regex.count(_STAR) > 2 or regex.count(_FOLDERS) > 1:
+        made.regex = re.compile(_sparing_folders(_sparing(regex)))
     return made
 
 
 _KIND: Any = type(GitIgnoreSpec.from_lines(["a"]).patterns[0])  # pathspec has moved it between versions
 _STAR = "[^/]*"
+_FOLDERS = "(?:/.+)?/"
+_ANY_TOP = "^(?:.+/)?"
 _ONE_NAME = re.compile(r"(?:\\[^/\w]|\[\^/\]|\[(?!\^/\])[^\[\]/\\]+\]|[^/\\()\[\]*+?{}|^$])*")
 
 
@@ -124,6 +127,17 @@ def _sparing(regex: str) -> str:
         else:
             found += _STAR + piece
     return found
+
+
+def _sparing_folders(regex: str) -> str:
+    first, *rest = regex.split(_FOLDERS)
+    if len(rest) < 2:
+        return regex
+    top = first.removeprefix(_ANY_TOP)
+    found = first if top == first else f"^(?:(?!{top}/)[^/]+/)*{top}"
+    for piece in rest[:-1]:
+        found += f"/(?:(?!{piece}/)[^/]+/)*{piece}"
+    return f"{found}{_FOLDERS}{rest[-1]}"
 
 
 def patterns(folder: str, lines: tuple[str, ...]) -> Rules:

@@ -52,6 +52,12 @@ def test_an_odd_pattern_leaves_the_others(line: str) -> None:
         ("a*b*/c*d*e*", "aXbbX/cXddXe", True),
         ("/x**y*y*z", "xyyyz", True),
         ("/x**y*y*z", "xy/yyz", False),
+        ("**/a/" * 14 + "b", "a/" * 40 + "c.py", False),
+        ("**/a/" * 14 + "b", "a/" * 40 + "b", True),
+        ("a/**/" * 14 + "b", "a/" * 40 + "c.py", False),
+        ("a/**/b*/**/c*d/**/e", "a/x/bb/cd/y/cxd/z/e", True),
+        ("a/**/b/c/**/d/**/e", "a/b/x/b/c/d/e", True),
+        ("a/**/b/c/**/d/**/e", "a/b/x/c/d/e", False),
     ],
 )
 def test_many_stars_are_matched_at_once(line: str, name: str, expected: bool) -> None:
