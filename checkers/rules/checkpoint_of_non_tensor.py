@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..finding import Finding
 from ..rule import Rule, Symptom
-from ..tpstate.events import Checkpointed
+from ..tpstate.events import FLAG_LEFT_OUT, Checkpointed
 from ..tpstate.verdicts import by_site, first_certain, owner_name, site_place
 
 if TYPE_CHECKING:
@@ -60,7 +60,10 @@ class CheckpointOfNonTensor(Rule):
     """
 
     def check(self, analysis: Analysis) -> Iterator[Finding]:
-        for events in by_site(analysis.log.events, Checkpointed):
+        for found in by_site(analysis.log.events, Checkpointed):
+            events = [event for event in found if event.bad != FLAG_LEFT_OUT]
+            if not events:
+                continue
             event = first_certain(events)
             chosen = event or events[0]
             yield self.finding(

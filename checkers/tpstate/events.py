@@ -212,9 +212,13 @@ class EntryCalled(Event):
     entry: str = field(kw_only=True)
 
 
+FLAG_LEFT_OUT = "no flag"
+"""Megatron's checkpoint takes `distribute_saved_activations` before the tensors."""
+
+
 @dataclass
 class Checkpointed(Event):
-    """A call of Megatron's activation checkpoint; `bad` names an argument that is no tensor."""
+    """A call of Megatron's activation checkpoint; `bad` names an argument that is no tensor, or what is left out."""
 
     bad: str = field(kw_only=True)
 

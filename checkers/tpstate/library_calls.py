@@ -18,7 +18,7 @@ from . import (
     indexing,
     tensors,
 )
-from .events import Checkpointed, Divided
+from .events import FLAG_LEFT_OUT, Checkpointed, Divided
 from .interpreter import Interpreter
 from .states import State
 from .symbols import Poly
@@ -130,6 +130,8 @@ def _checkpoint(
     megatron = (
         "torch.utils" not in dotted and bool(rest) and (isinstance(rest[0], Const) or "megatron" in dotted)
     )
+    if "megatron" in dotted and rest and isinstance(interp.settle(rest[0]), Tensor):
+        interp.emit(Checkpointed, node, bad=FLAG_LEFT_OUT)
     if megatron:
         rest = rest[1:]
         for value in rest:

@@ -1,0 +1,167 @@
+"""W7316"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..facts.module import ClassFacts, ModuleFacts
+from ..finding import Edit, Evidence, Finding
+from ..project.project import FunctionRef, Project, dotted_name
+from ..rule import Rule, Symptom
+from ..tpstate.fixes import replace, unsafe
+from ..tpstate.verdicts import place_of
+
+if TYPE_CHECKING:
+    from ..tpstate.analysis import Analysis
+
+
+class ArgumentOfAnotherName(Rule):
+    """Two arguments of a call carry each other's parameter names."""
+
+    code, symbol = "W7316", "argument-of-another-name"
+    message = (
+        "`%(call)s` gets `%(one)s` for its parameter `%(first)s` and `%(other)s` for `%(second)s`: swapped"
+    )
+    advice = "Write `%(typed)s`, or, where the exchange is meant, give the variables names that say so."
+    why = "Both are numbers of one kind, so nothing checks them; the model is built or computed with the wrong ones."
+    symptom = Symptom.WRONG_NUMBERS
+    runtime = (
+        "a shape error at best; two rates or two sizes of equal value class exchanged, silently, at worst"
+    )
+    limits = (
+        "Only where the names are exactly those of the two parameters, the other way round, and the callee is seen. "
+        "Silent in functions that undo or mirror something by their name."
+    )
+    guide = "beyond the guide"
+
+    bad = """
+    from torch import nn
+
+
+    def merge_windows(x, input_resolution, output_resolution):
+        return x.reshape(*input_resolution, -1)[: output_resolution[0]]
+
+
+    class DistributedDown(nn.Module):
+        def __init__(self, input_resolution, output_resolution):
+            super().__init__()
+            self.input_resolution = input_resolution
+            self.output_resolution = output_resolution
+
+        def forward(self, x):
+            return merge_windows(x, self.output_resolution, self.input_resolution)  # [argument-of-another-name]
+    """
+    good = """
+    from torch import nn
+
+
+    def merge_windows(x, input_resolution, output_resolution):
+        return x.reshape(*input_resolution, -1)[: output_resolution[0]]
+
+
+    class DistributedDown(nn.Module):
+        def __init__(self, input_resolution, output_resolution):
+            super().__init__()
+            self.input_resolution = input_resolution
+            self.output_resolution = output_resolution
+
+        def forward(self, x):
+            return merge_windows(x, self.input_resolution, self.output_resolution)
+    """
+
+    def check(self, analysis: Analysis) -> Iterator[Finding]:
+        project = analysis.project
+        for module in project.modules:
+            for cls in module.classes.values():
+                if project.is_module_class(cls) and not project.is_framework(module):
+                    for function in cls.methods.values():
+                        yield from self._calls(project, module, cls, function)
+
+    def _calls(
+        self, project: Project, module: ModuleFacts, cls: ClassFacts, function: ast.FunctionDef
+    ) -> Iterator[Finding]:
+        if _mirrors(function.name) or _mirrors(cls.name):
+            return
+        for node in ast.walk(function):
+            if not isinstance(node, ast.Call) or len(node.args) + len(node.keywords) < 2:
+                continue
+            callee = _callee(project, module, cls, node) if len(node.args) > 1 else None
+            given = _given(node, callee[1] if callee is not None else [])
+            for first, name in given.items():
+                if name != first and given.get(name) == first and first < name:
+                    yield self.finding(
+                        place_of(module, node),
+                        object=cls.name,
+                        fix=unsafe(*_exchanged(module, node, first, name)),
+                        evidence=() if callee is None else (callee[0],),
+                        call=ast.unparse(node.func),
+                        one=name,
+                        first=first,
+                        other=first,
+                        second=name,
+                        typed=f"{first}={ast.unparse(_value(node, first))}, {name}={ast.unparse(_value(node, name))}",
+                    )
+
+
+def _mirrors(name: str) -> bool:
+    return any(
+        word in name.lower()
+        for word in ("inverse", "reverse", "undo", "swap", "mirror", "transpose", "backward")
+    )
+
+
+def _name(node: ast.expr) -> str | None:
+    """`x` of `x` and of `self.x`."""
+    dotted = dotted_name(node)
+    return (
+        dotted.removeprefix("self.")
+        if dotted is not None and dotted.removeprefix("self.").isidentifier()
+        else None
+    )
+
+
+def _given(node: ast.Call, positional: list[str]) -> dict[str, str]:
+    """Parameters of a call and the names of the variables they get."""
+    pairs = [(keyword.arg, keyword.value) for keyword in node.keywords if keyword.arg is not None]
+    if not any(isinstance(argument, ast.Starred) for argument in node.args):
+        pairs += list(zip(positional, node.args, strict=False))
+    named = ((parameter, _name(value)) for parameter, value in pairs)
+    return {parameter: name for parameter, name in named if name is not None}
+
+
+def _value(node: ast.Call, name: str) -> ast.expr:
+    """The expression of a call whose name this is."""
+    values = [*node.args, *(keyword.value for keyword in node.keywords)]
+    return next(value for value in values if _name(value) == name)
+
+
+def _exchanged(module: ModuleFacts, node: ast.Call, first: str, second: str) -> tuple[Edit, Edit]:
+    one, other = _value(node, first), _value(node, second)
+    return replace(module, one, ast.unparse(other)), replace(module, other, ast.unparse(one))
+
+
+def _callee(
+    project: Project, module: ModuleFacts, cls: ClassFacts, node: ast.Call
+) -> tuple[Evidence, list[str]] | None:
+    """Where the called function is defined, and its positional parameters without `self`."""
+    dotted = dotted_name(node.func) or ""
+    found: tuple[ModuleFacts, ast.FunctionDef, bool] | None = None
+    if dotted.startswith("self.") and dotted.count(".") == 1:
+        method = project.method(cls, dotted[5:])
+        found = (method[0].module, method[1], True) if method is not None else None
+    else:
+        ref = project.resolve(module, dotted) if dotted else None
+        if isinstance(ref, FunctionRef) and isinstance(ref.node, ast.FunctionDef):
+            found = (ref.module, ref.node, False)
+        elif isinstance(ref, ClassFacts):
+            method = project.method(ref, "__init__")
+            found = (method[0].module, method[1], True) if method is not None else None
+    if found is None:
+        return None
+    where, function, bound = found
+    static = any(dotted_name(mark) == "staticmethod" for mark in function.decorator_list)
+    names = [arg.arg for arg in (*function.args.posonlyargs, *function.args.args)][bound and not static :]
+    text = f"`{function.name}` takes ({', '.join(names)})"
+    return Evidence(where.display, function.lineno, text), names
