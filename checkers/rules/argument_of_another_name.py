@@ -35,6 +35,7 @@ class ArgumentOfAnotherName(Rule):
         "Silent in functions that undo or mirror something by their name."
     )
     guide = "beyond the guide"
+    fix_kind = "unsafe"
 
     bad = """
     from torch import nn

@@ -30,6 +30,7 @@ class CheckpointFlagMissing(Rule):
     runtime = "TypeError: forward() missing 1 required positional argument, or: Boolean value of Tensor is ambiguous"
     limits = "Silent where the second argument cannot be told, and for torch.utils.checkpoint, which has no such flag."
     guide = "beyond the guide"
+    fix_kind = "safe"
 
     bad = """
     from megatron.core import tensor_parallel

@@ -31,6 +31,7 @@ class LoopResultNotCarried(Rule):
         "is used in the loop in another way (collected, added), or where the return stands under a condition."
     )
     guide = "beyond the guide"
+    fix_kind = "unsafe"
 
     bad = """
     from torch import nn
