@@ -18,7 +18,7 @@ from ..tpstate.verdicts import place_of
 if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
 
-_CLIPS = re.compile(r"clip_grad_norm_?\(")
+_MEASURES = re.compile(r"clip_grad_norm_?\(|\.grad\b")
 _MEGATRON = re.compile(r"megatron\.core|\bmpu\b|parallel_state\b|(Column|Row)ParallelLinear")
 _OTHER = re.compile(
     r"DTensor|fully_shard|FullyShardedDataParallel|\bFSDP|deepspeed|DeepSpeed|parallelize_module|DeviceMesh"
@@ -77,25 +77,10 @@ class LocalGradNorm(Rule):
     """
 
     def check(self, analysis: Analysis) -> Iterator[Finding]:
-        for frame in functions(analysis.project, _MEGATRON):
-            if _OTHER.search(frame.module.text):
-                continue
-            if _CLIPS.search(frame.module.text):
-                for node in frame.scope.nodes:
-                    if isinstance(node, ast.Call) and _is_torch(node, frame):
-                        yield self._found(
-                            frame, node, ast.unparse(node.func), "nothing is summed over the ranks"
-                        )
-            for norm in gradient_norms(frame):
-                if norm.group is None and norm.is_scaled:
-                    why = "nothing sums it over the model-parallel ranks"
-                    yield self._found(frame, norm.node, norm.text, why)
-                elif norm.group == TP and norm.uses_stages:
-                    why = "it is summed over the tensor-parallel ranks, not over the stages"
-                    yield self._found(frame, norm.node, norm.text, why)
-                elif norm.group == PP:
-                    why = "it is summed over the stages, not over the tensor-parallel ranks"
-                    yield self._found(frame, norm.node, norm.text, why)
+        for frame in functions(analysis.project, _MEASURES, _MEGATRON):
+            for node, what, why in (*_clips(frame), *_sums(frame)):
+                if not _OTHER.search(frame.module.text):
+                    yield self._found(frame, node, what, why)
 
     def _found(self, frame: Frame, node: ast.AST, what: str, why: str) -> Finding:
         line: int = getattr(node, "lineno", 1)
@@ -108,7 +93,18 @@ class LocalGradNorm(Rule):
         )
 
 
-def _is_torch(node: ast.Call, frame: Frame) -> bool:
-    if last_name(node.func) not in ("clip_grad_norm_", "clip_grad_norm"):
-        return False
-    return frame.external(node.func).startswith("torch.nn.utils")
+def _clips(frame: Frame) -> Iterator[tuple[ast.AST, str, str]]:
+    for node in frame.scope.nodes:
+        if isinstance(node, ast.Call) and last_name(node.func) in ("clip_grad_norm_", "clip_grad_norm"):
+            if frame.external(node.func).startswith("torch.nn.utils"):
+                yield node, ast.unparse(node.func), "nothing is summed over the ranks"
+
+
+def _sums(frame: Frame) -> Iterator[tuple[ast.AST, str, str]]:
+    for norm in gradient_norms(frame):
+        if norm.group is None and norm.is_scaled:
+            yield norm.node, norm.text, "nothing sums it over the model-parallel ranks"
+        elif norm.group == TP and norm.uses_stages:
+            yield norm.node, norm.text, "it is summed over the tensor-parallel ranks, not over the stages"
+        elif norm.group == PP:
+            yield norm.node, norm.text, "it is summed over the stages, not over the tensor-parallel ranks"

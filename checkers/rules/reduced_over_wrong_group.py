@@ -199,7 +199,6 @@ def _length(entry: Collective, frame: Frame) -> tuple[ast.AST, Axes] | None:
 
 
 def _region(entry: Collective) -> tuple[ast.AST, Axes] | None:
-    """A region function of tensor parallelism that is given a group without that axis."""
-    if entry.is_torch or entry.group is None or not entry.axes or entry.axes & TP:
-        return None
-    return (entry.group, TP) if entry.axes <= DP | frozenset({"pp", "cp"}) else None
+    """A function of tensor parallelism that is given the group of the replicas."""
+    is_tensor = "tensor_model_parallel" in entry.name
+    return (entry.group, TP) if is_tensor and entry.group is not None and entry.axes == DP else None

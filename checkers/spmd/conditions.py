@@ -22,6 +22,8 @@ class Atom:
 
 Formula = Atom | tuple[str, tuple["Formula", ...]] | str
 """An atom, ("and" | "or" | "not", parts), or the text of a test on anything else."""
+Known = dict[Atom | str, bool]
+"""Answers to questions about the own rank, and to other tests by their text."""
 
 
 def condition(node: ast.expr, frame: Frame, depth: int = 0) -> Formula:
@@ -130,12 +132,10 @@ def atoms_of(formula: Formula) -> set[Atom]:
     return {atom for part in formula[1] for atom in atoms_of(part)}
 
 
-def decide(formula: Formula, known: dict[Atom, bool]) -> bool | None:
+def decide(formula: Formula, known: Known) -> bool | None:
     """Whether a formula holds when some questions are answered; None where the answer hangs on others."""
-    if isinstance(formula, Atom):
+    if isinstance(formula, Atom | str):
         return known.get(formula)
-    if isinstance(formula, str):
-        return None
     word, parts = formula
     found = [decide(part, known) for part in parts]
     if word == "not":

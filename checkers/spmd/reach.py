@@ -5,14 +5,14 @@ from __future__ import annotations
 import ast
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from ..facts.nodes import children
 from ..project.project import Project
 from .axes import last_name
 from .collectives import Collective, Entered, collective
-from .conditions import Atom, Formula, atoms_of, condition, decide
+from .conditions import Atom, Formula, Known, atoms_of, condition, decide
 from .frames import Frame
 from .names import Axes
 
@@ -53,8 +53,8 @@ class Path:
 class Walk:
     """One reading of a function under given answers."""
 
-    def __init__(self, known: dict[Atom, bool]) -> None:
-        self.known = known
+    def __init__(self, known: Mapping[Atom, bool]) -> None:
+        self.known: Known = dict(known.items())
         self.steps = 0
         self.entered: list[ast.AST] = []
 

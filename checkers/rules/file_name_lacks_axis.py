@@ -1,0 +1,153 @@
+"""E7730"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..finding import Evidence, Finding
+from ..project.project import Project
+from ..rule import Rule, Symptom
+from ..spmd.conditions import Atom, atoms_of, condition
+from ..spmd.dependence import MODEL_PARALLEL, depends
+from ..spmd.frames import Frame, functions
+from ..spmd.names import MODEL, NONE, TP, WORLD, Axes, text_of
+from ..spmd.reach import Reaches
+from ..tpstate.verdicts import place_of
+
+if TYPE_CHECKING:
+    from ..tpstate.analysis import Analysis
+
+_SAVES = re.compile(r"torch\.save\(")
+_WHOLE = re.compile(
+    r"FSDP|FullStateDict|full_state_dict|DTensor|gather(?!_output)|merge|consolidat|whole|deepspeed|get_model_state_dict"
+)
+_STAGES = re.compile(r"get_pipeline_model_parallel_(rank|world_size)|is_pipeline_")
+_TENSOR = re.compile(r"get_tensor_model_parallel_(rank|world_size)")
+_STATE = re.compile(r"\bmodel\w*(\.module)?\.state_dict\(")
+
+
+class FileNameLacksAxis(Rule):
+    """Ranks that hold different parts of a model write one file, or only one of them writes."""
+
+    code, symbol = "E7730", "file-name-lacks-axis"
+    message = "`%(call)s` writes the state of the %(axes)s ranks to one file: %(why)s"
+    advice = "Put the %(axes)s rank into the file name, and save on data-parallel rank 0 of each part."
+    why = (
+        "Every tensor-parallel rank and every stage holds another part of the parameters under the same names. A file "
+        "that does not carry its rank is overwritten by the others."
+    )
+    symptom = Symptom.WRONG_NUMBERS
+    runtime = (
+        "Saving works; after loading all ranks hold the part that was written last, or keys are missing."
+    )
+    limits = (
+        "For `torch.save` of a `state_dict` in files with Megatron's tensor parallelism: where the name carries the "
+        "rank of one of two axes that the tree uses, or where rank 0 alone saves a model that nothing gathers."
+    )
+    guide = "beyond the guide"
+
+    bad = """
+    import torch
+    from megatron.core import parallel_state
+
+
+    def save(model, folder):
+        rank = parallel_state.get_pipeline_model_parallel_rank()
+        if parallel_state.get_data_parallel_rank() == 0:
+            torch.save(model.state_dict(), f"{folder}/stage{rank}.pt")  # [file-name-lacks-axis]
+
+
+    def split(width):
+        return width // parallel_state.get_tensor_model_parallel_world_size()
+    """
+    good = """
+    import torch
+    from megatron.core import parallel_state
+
+
+    def save(model, folder):
+        rank = parallel_state.get_pipeline_model_parallel_rank()
+        part = parallel_state.get_tensor_model_parallel_rank()
+        if parallel_state.get_data_parallel_rank() == 0:
+            torch.save(model.state_dict(), f"{folder}/stage{rank}_{part}.pt")
+
+
+    def split(width):
+        return width // parallel_state.get_tensor_model_parallel_world_size()
+    """
+
+    def check(self, analysis: Analysis) -> Iterator[Finding]:
+        project = analysis.project
+        for frame in functions(project, _SAVES, MODEL_PARALLEL):
+            function = frame.scope.function
+            if function is None or "torch.save(" not in frame.module.text_of(function):
+                continue
+            for node, tests in _calls(function.body, []):
+                if frame.external(node.func) == "torch.save" and len(node.args) > 1:
+                    yield from self._check(node, tests, frame, project)
+
+    def _check(
+        self, node: ast.Call, tests: list[ast.expr], frame: Frame, project: Project
+    ) -> Iterator[Finding]:
+        function = frame.scope.function
+        text = frame.module.text_of(function) if function is not None else ""
+        atoms: set[Atom] = {atom for test in tests for atom in atoms_of(condition(test, frame))}
+        named = depends(node.args[1], frame)
+        guarded: Axes = NONE.union(*(atom.axes for atom in atoms))
+        if named & MODEL and named != WORLD and ".state_dict(" in text:
+            missing = MODEL - named - guarded
+            if project.knowledge(_uses_both) and missing:
+                have = f"the name carries the {text_of(named & MODEL)} rank only"
+                yield self._found(node, frame, missing, have)
+        elif not named and any(atom.value == "0" and atom.axes == WORLD for atom in atoms):
+            state = ast.unparse(node.args[0])
+            is_state = _STATE.search(state) or (
+                isinstance(node.args[0], ast.Name) and _holds_state(node.args[0], frame)
+            )
+            whole = _WHOLE.search(frame.module.text) or project.knowledge(Reaches).any(frame)
+            if is_state and not whole and project.knowledge(_uses_layers):
+                yield self._found(node, frame, TP, "rank 0 alone saves, and the parts of the others are lost")
+
+    def _found(self, node: ast.Call, frame: Frame, missing: Axes, why: str) -> Finding:
+        return self.finding(
+            place_of(frame.module, node),
+            object=frame.scope.function.name if frame.scope.function is not None else "",
+            evidence=(Evidence(frame.module.display, node.lineno, why),),
+            call=ast.unparse(node.func),
+            axes=text_of(missing),
+            why=why,
+        )
+
+
+def _holds_state(node: ast.Name, frame: Frame) -> bool:
+    return any(_STATE.search(ast.unparse(value)) for value, _ in frame.definitions(node))
+
+
+def _calls(body: list[ast.stmt], tests: list[ast.expr]) -> Iterator[tuple[ast.Call, list[ast.expr]]]:
+    """Calls with the tests around them, and those that left before."""
+    before = list(tests)
+    for statement in body:
+        if isinstance(statement, ast.If):
+            yield from _calls(statement.body, [*before, statement.test])
+            yield from _calls(statement.orelse, [*before, statement.test])
+            if isinstance(statement.body[-1], ast.Return):
+                before.append(statement.test)
+            continue
+        inner = [part for name in ("body", "orelse", "finalbody") for part in getattr(statement, name, [])]
+        if inner and not isinstance(statement, ast.FunctionDef | ast.ClassDef):
+            yield from _calls(inner, before)
+        elif not inner:
+            yield from ((node, before) for node in ast.walk(statement) if isinstance(node, ast.Call))
+
+
+def _uses_both(project: Project) -> bool:
+    return any(_STAGES.search(m.text) for m in project.modules) and any(
+        _TENSOR.search(m.text) for m in project.modules
+    )
+
+
+def _uses_layers(project: Project) -> bool:
+    return any("ParallelLinear(" in module.text for module in project.modules)

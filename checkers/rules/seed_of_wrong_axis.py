@@ -1,0 +1,129 @@
+"""W7729"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..finding import Evidence, Finding
+from ..project.project import Project
+from ..rule import Rule, Symptom
+from ..spmd.axes import last_name
+from ..spmd.dependence import MODEL_PARALLEL, depends
+from ..spmd.frames import Frame, functions
+from ..spmd.names import DP, TP, WORLD, Axes, text_of
+from ..tpstate.verdicts import place_of
+
+if TYPE_CHECKING:
+    from ..tpstate.analysis import Analysis
+
+_SEEDS = re.compile(r"seed\w*\(")
+_DEFAULT = re.compile(
+    r"torch\.(random\.)?manual_seed|torch\.cuda\.(random\.)?manual_seed(_all)?|random\.seed|numpy\.random\.seed"
+)
+_MADE_EQUAL = re.compile(
+    r"broadcast_params|DistributedDataParallel|data_parallel_random_init|broadcast_coalesced|DDP\("
+)
+
+
+class SeedOfWrongAxis(Rule):
+    """A seed depends on a rank along which what is drawn from it must be the same."""
+
+    code, symbol = "W7729", "seed-of-wrong-axis"
+    message = "`%(call)s` seeds by %(axes)s: %(why)s"
+    advice = "%(advice)s"
+    why = (
+        "Replicated parameters, dropout outside split regions and the order of the data are drawn from the default "
+        "generator and must come out equal on all ranks that share them."
+    )
+    symptom = Symptom.WRONG_NUMBERS
+    runtime = "Nothing fails; norms, biases and embeddings of the ranks are different models, or samples come twice."
+    limits = (
+        "Only in files with Megatron's tensor parallelism. A seed by the data-parallel rank counts where nothing in "
+        "the tree makes the replicas equal; one inside a sampler, where that rank then picks its share."
+    )
+    guide = "beyond the guide"
+
+    bad = """
+    import torch
+    from megatron.core import parallel_state
+    from megatron.core.tensor_parallel import model_parallel_cuda_manual_seed
+
+
+    def seed_everything(seed):
+        torch.manual_seed(seed + parallel_state.get_tensor_model_parallel_rank())  # [seed-of-wrong-axis]
+        model_parallel_cuda_manual_seed(seed)
+    """
+    good = """
+    import torch
+    from megatron.core import parallel_state
+    from megatron.core.tensor_parallel import model_parallel_cuda_manual_seed
+
+
+    def seed_everything(seed):
+        torch.manual_seed(seed + 100 * parallel_state.get_pipeline_model_parallel_rank())
+        model_parallel_cuda_manual_seed(seed)
+    """
+
+    def check(self, analysis: Analysis) -> Iterator[Finding]:
+        project = analysis.project
+        for frame in functions(project, _SEEDS, MODEL_PARALLEL):
+            seeds = [
+                node
+                for node in frame.scope.nodes
+                if isinstance(node, ast.Call) and node.args and _DEFAULT.fullmatch(frame.external(node.func))
+            ]
+            found = [finding for node in seeds for finding in self._default(node, frame, project)]
+            yield from found[:1]  # one cause, however many generators it seeds
+        for frame in functions(project, _SEEDS, _SAMPLER):
+            yield from self._sampler(frame)
+
+    def _default(self, node: ast.Call, frame: Frame, project: Project) -> Iterator[Finding]:
+        axes = depends(node.args[0], frame)
+        advice = "Leave that rank out: `model_parallel_cuda_manual_seed(seed)` gives split layers their own stream."
+        if axes & TP:
+            yield self._found(
+                node, frame, axes, "what the tensor-parallel ranks share is drawn differently", advice
+            )
+        elif axes & DP and not project.knowledge(_replicas_made_equal):
+            yield self._found(node, frame, axes, "the replicas start from different weights", advice)
+
+    def _sampler(self, frame: Frame) -> Iterator[Finding]:
+        """An order that each replica shuffles differently before it takes its share."""
+        shares = [
+            depends(node.slice.lower, frame)
+            for node in frame.scope.nodes
+            if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice)
+            if node.slice.lower is not None and node.slice.step is not None
+        ]
+        for node in frame.scope.nodes if any(shares) else ():
+            is_seed = isinstance(node, ast.Call) and last_name(node.func) == "manual_seed" and node.args
+            if isinstance(node, ast.Call) and is_seed:
+                axes = depends(node.args[0], frame)
+                if axes and any(axes & share for share in shares):
+                    why = "each replica shuffles another order and takes its share of that: samples come twice or never"
+                    yield self._found(
+                        node, frame, axes, why, "Leave the rank out: all replicas share one order."
+                    )
+
+    def _found(self, node: ast.Call, frame: Frame, axes: Axes, why: str, advice: str) -> Finding:
+        name = "the global rank" if axes == WORLD else f"the {text_of(axes)} rank"
+        text = f"`{ast.unparse(node.args[0])}` depends on {name}"
+        return self.finding(
+            place_of(frame.module, node),
+            object=frame.scope.function.name if frame.scope.function is not None else "",
+            evidence=(Evidence(frame.module.display, node.lineno, text),),
+            call=ast.unparse(node.func),
+            axes=name,
+            why=why,
+            advice=advice,
+        )
+
+
+_SAMPLER = re.compile(r"class \w*Sampler")
+
+
+def _replicas_made_equal(project: Project) -> bool:
+    return any(_MADE_EQUAL.search(module.text) for module in project.modules)

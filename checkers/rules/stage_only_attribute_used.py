@@ -1,0 +1,159 @@
+"""E7725"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..facts.module import ClassFacts
+from ..finding import Evidence, Finding
+from ..project.project import External, Project
+from ..rule import Rule, Symptom
+from ..spmd.frames import Frame, Scopes
+from ..spmd.stage_paths import FIRST, LAST, MIDDLE, Answers, attributes_read, reached, texts_of
+from ..tpstate.verdicts import place_of
+
+if TYPE_CHECKING:
+    from ..tpstate.analysis import Analysis
+
+_STAGED = re.compile(r"pre_process|post_process|is_pipeline_(first|last)_stage")
+_BASES = ("Module", "MegatronModule", "ABC", "object")
+
+
+class StageOnlyAttributeUsed(Rule):
+    """A part that only the first or the last pipeline stage builds is used on the others too."""
+
+    code, symbol = "E7725", "stage-only-attribute-used"
+    message = "`self.%(attr)s` is used on the %(stage)s stage, where the constructor does not build it"
+    advice = "Use `self.%(attr)s` under the test that guards it where it is built (line %(line)s)."
+    why = "One class serves all stages; what it builds under `pre_process` or `post_process` is absent on the others."
+    symptom = Symptom.CRASH
+    runtime = "AttributeError as soon as the model is built or run with more than one stage; one stage works."
+    limits = (
+        "Only for classes whose bases are in the tree or a plain Module, and for uses that surely run: under no test "
+        "but those on the stage, or under one flag that also stands where the part is built."
+    )
+    guide = "beyond the guide; 1.2 lists what a stage must set"
+
+    bad = """
+    from torch import nn
+
+
+    class Model(nn.Module):
+        def __init__(self, channels, dim, pre_process=True, post_process=True):
+            super().__init__()
+            self.pre_process, self.post_process, self.input_tensor = pre_process, post_process, None
+            if pre_process:
+                self.embed = nn.Linear(channels, dim)
+            self.body = nn.Linear(dim, dim)
+
+        def set_input_tensor(self, input_tensor):
+            self.input_tensor = input_tensor
+
+        def forward(self, x):
+            x = self.embed(x)  # [stage-only-attribute-used]
+            return self.body(x)
+    """
+    good = """
+    from torch import nn
+
+
+    class Model(nn.Module):
+        def __init__(self, channels, dim, pre_process=True, post_process=True):
+            super().__init__()
+            self.pre_process, self.post_process, self.input_tensor = pre_process, post_process, None
+            if pre_process:
+                self.embed = nn.Linear(channels, dim)
+            self.body = nn.Linear(dim, dim)
+
+        def set_input_tensor(self, input_tensor):
+            self.input_tensor = input_tensor
+
+        def forward(self, x):
+            x = self.embed(x) if self.pre_process else self.input_tensor
+            return self.body(x)
+    """
+
+    def check(self, analysis: Analysis) -> Iterator[Finding]:
+        project = analysis.project
+        for module in project.modules:
+            copied = any(f".{prefix}." in f"{module.name}." for prefix in project.settings.framework)
+            if copied or not _STAGED.search(module.text):
+                continue
+            for cls in module.classes.values():
+                if "__init__" in cls.methods and _STAGED.search(cls.text) and _is_open_book(project, cls):
+                    yield from self._check(project, cls)
+
+    def _check(self, project: Project, cls: ClassFacts) -> Iterator[Finding]:
+        scopes = project.knowledge(Scopes)
+        init = Frame(project, scopes.of(cls.module, cls.methods["__init__"]), cls)
+        built = _assignments(init.scope.nodes)
+        elsewhere = _set_elsewhere(project, cls)
+        candidates = {name: line for name, line in built.items() if name not in elsewhere}
+        seen: set[str] = set()
+        for stage, answers in (("first", FIRST), ("middle", MIDDLE), ("last", LAST)):
+            for known in (answers, *({**answers, text: True} for text in texts_of(init))):
+                present = set(_assignments([n for part in reached(init, known) for n in ast.walk(part)]))
+                absent = {name for name in candidates if name not in present}
+                for name, node, frame in _uses(project, cls, init, known) if absent else ():
+                    if name in absent and name not in seen:
+                        seen.add(name)
+                        text = f"`self.{name}` is built here, and not on the {stage} stage"
+                        yield self.finding(
+                            place_of(frame.module, node),
+                            object=cls.name,
+                            evidence=(Evidence(cls.module.display, candidates[name], text),),
+                            attr=name,
+                            stage=stage,
+                            line=candidates[name],
+                        )
+
+
+def _uses(
+    project: Project, cls: ClassFacts, init: Frame, known: Answers
+) -> Iterator[tuple[str, ast.Attribute, Frame]]:
+    frames = [init]
+    forward = project.method(cls, "forward")
+    if forward is not None:
+        frames.append(Frame(project, project.knowledge(Scopes).of(forward[0].module, forward[1]), cls))
+    for frame in frames:
+        yield from attributes_read(frame, known)
+
+
+def _assignments(nodes: list[ast.AST]) -> dict[str, int]:
+    """Attributes of self that these nodes set, with a line."""
+    return {
+        node.attr: node.lineno
+        for node in nodes
+        if isinstance(node, ast.Attribute)
+        and isinstance(node.ctx, ast.Store)
+        and ast.unparse(node.value) == "self"
+    }
+
+
+def _set_elsewhere(project: Project, cls: ClassFacts) -> set[str]:
+    found: set[str] = set()
+    for entry in project.mro(cls):
+        if isinstance(entry, ClassFacts):
+            found |= {*entry.constants, *entry.methods, *entry.annotations}
+            for name, method in entry.methods.items():
+                if entry is not cls or name != "__init__":
+                    found |= set(_assignments(list(ast.walk(method))))
+    return found
+
+
+def _is_open_book(project: Project, cls: ClassFacts) -> bool:
+    """Whether nothing out of sight may set attributes."""
+    if (
+        "setattr(self" in cls.text
+        or "register_" in cls.text
+        or "__getattr__" in cls.text
+        or "add_module" in cls.text
+    ):
+        return False
+    return all(
+        entry.dotted.rsplit(".", 1)[-1] in _BASES if isinstance(entry, External) else True
+        for entry in project.mro(cls)
+    ) and len(cls.node.bases) <= len(project.mro(cls))
