@@ -23,7 +23,6 @@ RIGHT = ("right-code", "right-trees")
 WAITING: frozenset[str] = frozenset(
     """
     draw-on-each-rank float-token-count roll-with-latitude-twice shard-logprob-raw-reduce
-    steps-from-missing-loader
     """.split()
 )
 

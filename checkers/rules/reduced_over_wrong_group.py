@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..finding import Evidence, Finding
+from ..project.project import Project
 from ..rule import Rule, Symptom
 from ..spmd.axes import group_axes, size_axes
 from ..spmd.collectives import Collective, Entered, written
@@ -18,7 +19,7 @@ from ..tpstate.verdicts import place_of
 if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
 
-_GROUPS = re.compile(r"reduce|gather")
+_GROUPS = re.compile(r"reduce|gather|next\(")
 _LISTS = ("all_gather", "all_gather_object")
 
 
@@ -71,6 +72,8 @@ class ReducedOverWrongGroup(Rule):
                 )
                 yield from self._against(entry, frame, _length(entry, frame), "its list has the length of")
                 yield from self._against(entry, frame, _region(entry), "")
+            if analysis.project.knowledge(_deals_to_replicas):
+                yield from self._batch(frame)
             if "sequence_parallel" in frame.module.text:
                 for node in frame.scope.nodes:
                     if isinstance(node, ast.Call):
@@ -103,6 +106,21 @@ class ReducedOverWrongGroup(Rule):
             against=against,
         )
 
+    def _batch(self, frame: Frame) -> Iterator[Finding]:
+        """What a step reads, sent to the whole world although each replica has a batch of its own."""
+        function = frame.scope.function
+        if function is None or "next(" not in frame.module.text_of(function):
+            return
+        for call in frame.scope.nodes:
+            inner = frame.callee(call) if isinstance(call, ast.Call) else None
+            if isinstance(call, ast.Call) and inner is not None:
+                for entry in frame.project.knowledge(Entered).of(inner):
+                    if entry.name == "broadcast" and entry.axes == WORLD and entry.is_torch:
+                        against = (
+                            "samples are dealt to the data-parallel replicas, and each has a batch of its own"
+                        )
+                        yield self._found(entry, inner, call, against, TP)
+
     def _marked(self, call: ast.Call, frame: Frame) -> Iterator[Finding]:
         """`reduce(gradients, group)` where the gradients are those marked `sequence_parallel`."""
         marked = next(
@@ -121,6 +139,10 @@ class ReducedOverWrongGroup(Rule):
                 )
                 entry = Collective(call, "", axes, arg, False)
                 yield self._found(entry, frame, marked, against, TP)
+
+
+def _deals_to_replicas(project: Project) -> bool:
+    return any("get_data_parallel_rank" in m.text and "Sampler" in m.text for m in project.modules)
 
 
 def _is_marked(name: ast.Name, frame: Frame) -> bool:

@@ -20,9 +20,7 @@ if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
 
 _SEEDS = re.compile(r"seed\w*\(")
-_DEFAULT = re.compile(
-    r"torch\.(random\.)?manual_seed|torch\.cuda\.(random\.)?manual_seed(_all)?|random\.seed|numpy\.random\.seed"
-)
+_DEFAULT = re.compile(r"torch\.(random\.)?manual_seed|torch\.cuda\.(random\.)?manual_seed(_all)?")
 _MADE_EQUAL = re.compile(
     r"broadcast_params|DistributedDataParallel|data_parallel_random_init|broadcast_coalesced|DDP\("
 )

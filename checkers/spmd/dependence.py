@@ -6,7 +6,7 @@ import ast
 import re
 
 from ..facts.nodes import walk
-from .axes import rank_function
+from .axes import group_axes, last_name, rank_function
 from .frames import Frame, returns
 from .names import NONE, Axes
 
@@ -19,10 +19,14 @@ _MAX_DEPTH = 5
 def depends(node: ast.expr, frame: Frame, seen: frozenset[int] = frozenset()) -> Axes:
     """The axes of all ranks that an expression is made of, through names, attributes and helpers."""
     found: Axes = NONE
+    hidden: set[int] = set()
     for part in walk(node):
-        if id(part) in seen:
+        if id(part) in seen or id(part) in hidden:
             continue
-        if isinstance(part, ast.Call):
+        if isinstance(part, ast.Call) and last_name(part.func) == "get_group_rank" and part.args:
+            found |= group_axes(part.args[0], frame) or NONE
+            hidden |= {id(inner) for inner in walk(part)}
+        elif isinstance(part, ast.Call):
             axes = rank_function(part, frame)
             if axes is not None:
                 found |= axes

@@ -231,6 +231,15 @@ def read(frame: Frame) -> Reading | None:
     return reading
 
 
+def read_tests(frame: Frame) -> list[ast.If | ast.IfExp]:
+    """The tests of a function that ask for the own rank and nothing else."""
+    return [
+        node
+        for node in frame.scope.nodes
+        if isinstance(node, ast.If | ast.IfExp) and isinstance(condition(node.test, frame), Atom)
+    ]
+
+
 def _possible(known: dict[Atom, bool]) -> bool:
     """Whether one rank can give these answers: it has one number, and the first of all is first everywhere."""
     held = [atom for atom in known if known[atom]]

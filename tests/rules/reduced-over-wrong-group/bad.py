@@ -37,3 +37,17 @@ def _reduce(grads, group):
 def norms(model):
     grads = [p.grad for p in model.parameters() if getattr(p, "sequence_parallel", False)]
     _reduce(grads, ps.get_data_parallel_group())  # [reduced-over-wrong-group]
+
+
+class ShareSampler:
+    def __iter__(self):
+        return iter(self.order[ps.get_data_parallel_rank() :: ps.get_data_parallel_world_size()])
+
+
+def _share(tensor):
+    dist.broadcast(tensor, src=0)  # [reduced-over-wrong-group]
+    return tensor
+
+
+def get_batch(iterator):
+    return {name: _share(value) for name, value in next(iterator).items()}

@@ -10,8 +10,8 @@ from torch.utils.data import Sampler
 def seed_everything(seed):
     seed = seed + 100 * ps.get_pipeline_model_parallel_rank()
     seed = seed + ps.get_tensor_model_parallel_rank()
-    random.seed(seed)  # [seed-of-wrong-axis]
-    torch.manual_seed(seed)
+    random.seed(seed)
+    torch.manual_seed(seed)  # [seed-of-wrong-axis]
     model_parallel_cuda_manual_seed(seed)
 
 

@@ -25,3 +25,8 @@ class ShareSampler(Sampler):
         g = torch.Generator().manual_seed(self.seed)
         order = torch.randperm(len(self.dataset), generator=g)
         return iter(order[self.rank :: self.world].tolist())
+
+
+def by_group_rank(seed, pg_collection):
+    rank = torch.distributed.get_rank()
+    torch.manual_seed(seed + 100 * torch.distributed.get_group_rank(pg_collection.pp, rank))

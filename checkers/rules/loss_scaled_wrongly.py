@@ -1,0 +1,173 @@
+"""E7732"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..facts.nodes import walk
+from ..finding import Evidence, Finding
+from ..project.loss_binding import loss_bindings
+from ..project.project import Project
+from ..project.training import Training
+from ..rule import Rule, Symptom
+from ..spmd.axes import group_axes, size_axes
+from ..spmd.frames import Frame, functions, returns
+from ..spmd.names import DP, TP
+from ..tpstate.verdicts import place_of
+
+if TYPE_CHECKING:
+    from ..tpstate.analysis import Analysis
+
+_MICRO = re.compile(r"num_micro|n_micro|micro_?batches")
+_BATCHES = re.compile(r"global_batch")
+_REPLICAS = re.compile(r"data_parallel|\bdp|dp_|_dp\b|replica|world", re.IGNORECASE)
+
+
+class LossScaledWrongly(Rule):
+    """A loss, a gradient or the number of micro-batches is divided once too often, or once too little."""
+
+    code, symbol = "E7732", "loss-scaled-wrongly"
+    message = "`%(text)s` %(what)s"
+    advice = "%(advice)s"
+    why = (
+        "The schedule divides what the loss function returns by the number of micro-batches, and data parallelism "
+        "averages the gradients over the replicas. Gradients of sequence-parallel parameters are parts of a sum."
+    )
+    symptom = Symptom.WRONG_NUMBERS
+    runtime = (
+        "Nothing fails; gradients are smaller, or updates rarer, by a factor that changes with the layout."
+    )
+    limits = (
+        "A loss counts where `forward_step` hands the function to the schedule and the quotient is what it returns "
+        "first; a count of micro-batches where nothing in the function speaks of replicas and the tree has some."
+    )
+    guide = "beyond the guide; 3.3 describes the loss function"
+
+    bad = """
+    from functools import partial
+    from megatron.core.num_microbatches_calculator import get_num_microbatches
+
+
+    def loss_func(label, output):
+        loss = (output - label).abs().mean() / get_num_microbatches()  # [loss-scaled-wrongly]
+        return loss, {"l1": loss.detach().clone()}
+
+
+    def forward_step(data_iterator, model):
+        field, label = next(data_iterator)
+        return model(field), partial(loss_func, label)
+    """
+    good = """
+    from functools import partial
+
+
+    def loss_func(label, output):
+        loss = (output - label).abs().mean()
+        return loss, {"l1": loss.detach().clone()}
+
+
+    def forward_step(data_iterator, model):
+        field, label = next(data_iterator)
+        return model(field), partial(loss_func, label)
+    """
+
+    def check(self, analysis: Analysis) -> Iterator[Finding]:
+        project = analysis.project
+        for script in project.knowledge(Training):
+            for step in script.forward_steps:
+                for binding in loss_bindings(script, step):
+                    if binding.loss is not None:
+                        yield from self._loss(Frame(project, binding.loss))
+        for frame in functions(project, _MARKED):
+            yield from self._marked(frame)
+        for frame in functions(project, _BATCHES, _MICRO):
+            yield from self._count(frame, project)
+
+    def _loss(self, frame: Frame) -> Iterator[Finding]:
+        """A quotient that the loss function returns first."""
+        for value in returns(frame):
+            first = value.elts[0] if isinstance(value, ast.Tuple) and value.elts else value
+            found = frame.scope.bound.get(first.id, []) if isinstance(first, ast.Name) else [first]
+            for made in found:
+                if isinstance(made, ast.BinOp) and isinstance(made.op, ast.Div):
+                    if _MICRO.search(ast.unparse(made.right)) and not _MICRO.search(ast.unparse(made.left)):
+                        what = "is divided by the number of micro-batches, and the schedule does that again"
+                        yield self._found(frame, made, what, "Return the mean of this micro-batch.")
+                    elif size_axes(made.right, frame) == DP and "all_reduce" not in ast.unparse(made.left):
+                        if "all_reduce" not in frame.module.text_of(frame.scope.body[0]) and not _sums(frame):
+                            what = "is divided by the replicas, over which the gradients are averaged again"
+                            yield self._found(
+                                frame, made, what, "Return the mean of this replica's micro-batch."
+                            )
+
+    def _marked(self, frame: Frame) -> Iterator[Finding]:
+        """Gradients of sequence-parallel parameters, handed on with the inverse size of their group."""
+        for call in frame.scope.nodes:
+            if not isinstance(call, ast.Call) or not call.args or not _is_marked(call.args[0], frame):
+                continue
+            given = [*call.args, *(keyword.value for keyword in call.keywords)]
+            over_tp = any(isinstance(arg, ast.Call) and group_axes(arg, frame) == TP for arg in given[1:])
+            for arg in given[1:] if over_tp else ():
+                if (
+                    isinstance(arg, ast.BinOp)
+                    and isinstance(arg.op, ast.Div)
+                    and size_axes(arg.right, frame) == TP
+                ):
+                    what = "averages gradients that are parts of a sum over the tensor-parallel ranks"
+                    yield self._found(frame, arg, what, "Sum them: leave the factor out.")
+
+    def _count(self, frame: Frame, project: Project) -> Iterator[Finding]:
+        """`global_batch // micro_batch`, the replicas forgotten."""
+        function = frame.scope.function
+        if function is None or not _MICRO.search(function.name) or _REPLICAS.search(ast.unparse(function)):
+            return
+        for value in returns(frame):
+            if (
+                isinstance(value, ast.BinOp)
+                and isinstance(value.op, ast.FloorDiv)
+                and _BATCHES.search(ast.unparse(value.left))
+            ):
+                made = [ast.unparse(part) for part, _ in frame.definitions(value.right)] or [
+                    ast.unparse(value.right)
+                ]
+                if all(re.search(r"micro_batch", text) for text in made) and project.knowledge(_has_replicas):
+                    what = "counts the micro-batches of all replicas for each of them"
+                    yield self._found(frame, value, what, "Divide by the data-parallel size as well.")
+
+    def _found(self, frame: Frame, node: ast.expr, what: str, advice: str) -> Finding:
+        return self.finding(
+            place_of(frame.module, node),
+            object=frame.scope.function.name if frame.scope.function is not None else "",
+            evidence=(Evidence(frame.module.display, node.lineno, f"`{ast.unparse(node)}` {what}"),),
+            text=ast.unparse(node)[:60],
+            what=what,
+            advice=advice,
+        )
+
+
+_MARKED = re.compile(r"['\"]sequence_parallel['\"]")
+
+
+def _is_marked(node: ast.expr, frame: Frame) -> bool:
+    return any(
+        isinstance(value, ast.ListComp)
+        and ".grad" in ast.unparse(value.elt)
+        and _MARKED.search(ast.unparse(value))
+        for value, _ in frame.definitions(node)
+    )
+
+
+def _sums(frame: Frame) -> bool:
+    """Whether the function itself sums over ranks, so that its quotient is a mean."""
+    return any(
+        isinstance(node, ast.Call) and "reduce" in ast.unparse(node.func)
+        for part in frame.scope.body
+        for node in walk(part)
+    )
+
+
+def _has_replicas(project: Project) -> bool:
+    return any("get_data_parallel_" in module.text for module in project.modules)

@@ -1,0 +1,218 @@
+"""E7733"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..facts.module import ClassFacts
+from ..finding import Evidence, Finding
+from ..project.project import Project
+from ..rule import Rule, Symptom
+from ..spmd.collectives import Entered
+from ..spmd.frames import Frame, Scopes, functions
+from ..spmd.names import EMBEDDING
+from ..spmd.stage_paths import FIRST, LAST, reached
+from ..tpstate.verdicts import place_of
+
+if TYPE_CHECKING:
+    from ..tpstate.analysis import Analysis
+
+_STAGED = re.compile(r"post_process")
+_ZEROED = re.compile(r"zero_\(|zeros_\(|fill_\(0|zeros\(|broadcast\(|copy_\(")
+_FRAMEWORK = re.compile(
+    r"finalize_model_grads|allreduce_(word_)?embedding_grads|setup_embeddings_and_output_layer|initialize_word_embeddings"
+)
+_GROUP = re.compile(r"embedding_group")
+
+
+class TiedWeightUnsynced(Rule):
+    """A weight that the first and the last stage share starts unequal, or its gradients are not added up."""
+
+    code, symbol = "E7733", "tied-weight-unsynced"
+    message = "`%(cls)s` builds `%(attr)s` on the first and on the last stage, but %(what)s"
+    advice = "%(advice)s"
+    why = (
+        "With pipeline parallelism a tied embedding exists twice. The copies stay one weight only if they start equal "
+        "and each step adds up the gradients of both over the embedding group."
+    )
+    symptom = Symptom.WRONG_NUMBERS
+    runtime = "Nothing fails; the embedding starts twice as large, or the copies drift apart from the first step on."
+    limits = (
+        "Only for classes that build the same attribute under `pre_process` and again for the last stage, and sum it "
+        "over the embedding group themselves; silent where Megatron's own functions do it."
+    )
+    guide = "beyond the guide"
+
+    bad = """
+    import torch.distributed as dist
+    from megatron.core import parallel_state
+    from torch import nn
+
+
+    class Model(nn.Module):
+        def __init__(self, dim, pre_process=True, post_process=True):
+            super().__init__()
+            self.input_tensor = None
+            if pre_process:
+                self.embed = nn.Embedding(64, dim)
+            if post_process and not pre_process:
+                self.embed = nn.Embedding(64, dim)
+            if pre_process or post_process:
+                sync(self.embed.weight)  # [tied-weight-unsynced]
+
+
+    def sync(weight):
+        dist.all_reduce(weight.data, group=parallel_state.get_embedding_group())
+
+
+    def reduce_tied(model):
+        if parallel_state.is_rank_in_embedding_group():
+            dist.all_reduce(model.embed.weight.grad, group=parallel_state.get_embedding_group())
+
+
+    def finish(model):
+        reduce_tied(model)
+    """
+    good = """
+    import torch.distributed as dist
+    from megatron.core import parallel_state
+    from torch import nn
+
+
+    class Model(nn.Module):
+        def __init__(self, dim, pre_process=True, post_process=True):
+            super().__init__()
+            self.input_tensor = None
+            if pre_process:
+                self.embed = nn.Embedding(64, dim)
+            if post_process and not pre_process:
+                self.embed = nn.Embedding(64, dim)
+                self.embed.weight.data.zero_()
+            if pre_process or post_process:
+                sync(self.embed.weight)
+
+
+    def sync(weight):
+        dist.all_reduce(weight.data, group=parallel_state.get_embedding_group())
+
+
+    def reduce_tied(model):
+        if parallel_state.is_rank_in_embedding_group():
+            dist.all_reduce(model.embed.weight.grad, group=parallel_state.get_embedding_group())
+
+
+    def finish(model):
+        reduce_tied(model)
+    """
+
+    def check(self, analysis: Analysis) -> Iterator[Finding]:
+        project = analysis.project
+        for module in project.modules:
+            copied = any(f".{prefix}." in f"{module.name}." for prefix in project.settings.framework)
+            if copied or not _STAGED.search(module.text):
+                continue
+            for cls in module.classes.values():
+                if "__init__" in cls.methods and _STAGED.search(cls.text) and not _FRAMEWORK.search(cls.text):
+                    yield from self._check(project, cls)
+
+    def _check(self, project: Project, cls: ClassFacts) -> Iterator[Finding]:
+        init = Frame(project, project.knowledge(Scopes).of(cls.module, cls.methods["__init__"]), cls)
+        twice = _built_twice(init)
+        if twice is None:
+            return
+        attr, node = twice
+        sync = next(_synced(init), None)
+        if sync is None:
+            if project.knowledge(_only_gradients) and _ZEROED.search(cls.text):
+                what = "the second copy is set to zero and never gets the value of the first"
+                advice = "All-reduce the weight over `parallel_state.get_embedding_group()` once it is built."
+                yield self._found(init, node, cls, attr, what, advice)
+            return
+        if not _ZEROED.search(cls.text):
+            what = "both start from a draw of their own, and the sum over the embedding group adds them"
+            advice = "Set the copy of the last stage to zero before the sum: `weight.data.zero_()`."
+            yield self._found(init, sync, cls, attr, what, advice)
+        elif not project.knowledge(_sums_gradients):
+            what = "nothing that is called adds up their gradients over the embedding group"
+            advice = (
+                "All-reduce its `.grad` over `parallel_state.get_embedding_group()` after the backward pass."
+            )
+            yield self._found(init, sync, cls, attr, what, advice)
+
+    def _found(
+        self, init: Frame, node: ast.AST, cls: ClassFacts, attr: str, what: str, advice: str
+    ) -> Finding:
+        line: int = getattr(node, "lineno", 1)
+        return self.finding(
+            place_of(init.module, node),
+            object=cls.name,
+            evidence=(Evidence(init.module.display, line, what),),
+            cls=cls.name,
+            attr=f"self.{attr}",
+            what=what,
+            advice=advice,
+        )
+
+
+def _built_twice(init: Frame) -> tuple[str, ast.stmt] | None:
+    """An attribute that the first and the last stage make by different statements, with the one of the last."""
+    found: list[dict[str, ast.stmt]] = []
+    for known in (FIRST, LAST):
+        made: dict[str, ast.stmt] = {}
+        for node in reached(init, known):
+            target = node.targets[0] if isinstance(node, ast.Assign) else None
+            is_own = isinstance(target, ast.Attribute) and ast.unparse(target.value) == "self"
+            if is_own and isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
+                made[ast.unparse(node.targets[0])[5:]] = node
+        found.append(made)
+    first, last = found
+    return next(
+        ((name, last[name]) for name in last if name in first and first[name] is not last[name]), None
+    )
+
+
+def _synced(init: Frame) -> Iterator[ast.Call]:
+    """Calls of the constructor that sum over the embedding group."""
+    entered = init.project.knowledge(Entered)
+    for node in init.scope.nodes:
+        if isinstance(node, ast.Call):
+            inner = init.callee(node)
+            own = [entry for entry in entered.of(init) if entry.node is node]
+            if any(
+                entry.axes == EMBEDDING for entry in (*own, *(entered.of(inner) if inner is not None else ()))
+            ):
+                yield node
+
+
+def _gradient_sums(project: Project) -> Iterator[str]:
+    """Functions that reduce gradients over the embedding group."""
+    for frame in functions(project, _GROUP):
+        function = frame.scope.function
+        if function is not None and ".grad" in frame.module.text_of(function):
+            if any(entry.axes == EMBEDDING for entry in project.knowledge(Entered).of(frame)):
+                yield function.name
+
+
+def _sums_gradients(project: Project) -> bool:
+    """Whether a function that sums the gradients is called, or Megatron's own is."""
+    texts = [module.text for module in project.modules]
+    if any(_FRAMEWORK.search(text) or "pretrain(" in text for text in texts):
+        return True
+    return any(
+        sum(len(re.findall(rf"\b{name}\(", text)) for text in texts) > 1 for name in _gradient_sums(project)
+    )
+
+
+def _only_gradients(project: Project) -> bool:
+    """Whether every sum over the embedding group in the tree is one of gradients, and there is one."""
+    entered = project.knowledge(Entered)
+    found = [
+        ".grad" in ast.unparse(entry.node)
+        for frame in functions(project, _GROUP)
+        for entry in entered.of(frame)
+        if entry.axes == EMBEDDING
+    ]
+    return bool(found) and all(found)
