@@ -7,12 +7,13 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..finding import Evidence, Finding
+from ..finding import Evidence, Finding, Fix
 from ..rule import Rule, Symptom
 from ..spmd.axes import source_axes, varies
 from ..spmd.collectives import Collective, Entered
 from ..spmd.frames import Frame, functions
 from ..spmd.names import EMBEDDING, TORCH_ROOT, WORLD, Axes, text_of
+from ..tpstate.fixes import replace, unsafe
 from ..tpstate.verdicts import place_of
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ class BroadcastSrcNotInGroup(Rule):
         "rank of another axis; `group_src` counts inside the group and is right."
     )
     guide = "beyond the guide"
+    fix_kind = "unsafe"
 
     bad = """
     import torch.distributed as dist
@@ -96,6 +98,7 @@ class BroadcastSrcNotInGroup(Rule):
             source=ast.unparse(source),
             why=why,
             advice=advice,
+            fix=_named_source(found, source, frame),
         )
 
 
@@ -115,3 +118,17 @@ def _fault(source: ast.expr, frame: Frame, axes: Axes) -> str | None:
     if named is None and own == axes:
         return f"this one counts inside the {text_of(axes)} group, and each rank names itself"
     return None
+
+
+def _named_source(found: Collective, source: ast.expr, frame: Frame) -> Fix | None:
+    """The library's source rank, asked for as the group is; None where that is not written in the function."""
+    group: ast.expr | None = found.group
+    if isinstance(group, ast.Name):
+        made = frame.scope.bound.get(group.id, [])
+        group = made[0] if len(made) == 1 else None
+    if not isinstance(group, ast.Call) or group.args or group.keywords:
+        return None
+    asked = re.sub(
+        r"get_(tensor_model|data)_parallel_group$", r"get_\1_parallel_src_rank", ast.unparse(group.func)
+    )
+    return unsafe(replace(frame.module, source, f"{asked}()")) if asked.endswith("_src_rank") else None

@@ -16,6 +16,7 @@ from ..rule import Rule, Symptom
 from ..spmd.axes import group_axes, size_axes
 from ..spmd.frames import Frame, functions, returns
 from ..spmd.names import DP, TP
+from ..tpstate.fixes import replace, unsafe
 from ..tpstate.verdicts import place_of
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ class LossScaledWrongly(Rule):
         "first; a count of micro-batches where nothing in the function speaks of replicas and the tree has some."
     )
     guide = "beyond the guide; 3.3 describes the loss function"
+    fix_kind = "unsafe"
 
     bad = """
     from functools import partial
@@ -138,6 +140,10 @@ class LossScaledWrongly(Rule):
                     yield self._found(frame, value, what, "Divide by the data-parallel size as well.")
 
     def _found(self, frame: Frame, node: ast.expr, what: str, advice: str) -> Finding:
+        is_quotient = (
+            isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div) and what.startswith("is divided")
+        )
+        fix = unsafe(replace(frame.module, node, ast.unparse(node.left))) if is_quotient else None  # type: ignore[attr-defined]
         return self.finding(
             place_of(frame.module, node),
             object=frame.scope.function.name if frame.scope.function is not None else "",
@@ -145,6 +151,7 @@ class LossScaledWrongly(Rule):
             text=ast.unparse(node)[:60],
             what=what,
             advice=advice,
+            fix=fix,
         )
 
 

@@ -7,13 +7,14 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..finding import Evidence, Finding
+from ..finding import Evidence, Finding, Fix
 from ..project.project import Project
 from ..rule import Rule, Symptom
 from ..spmd.axes import group_axes, size_axes
 from ..spmd.collectives import Collective, Entered, written
 from ..spmd.frames import Frame, functions
-from ..spmd.names import DP, TP, WORLD, Axes, text_of
+from ..spmd.names import DP, PP, TP, WORLD, Axes, text_of
+from ..tpstate.fixes import replace, unsafe
 from ..tpstate.verdicts import place_of
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ class ReducedOverWrongGroup(Rule):
         "parameters marked `sequence_parallel`."
     )
     guide = "beyond the guide"
+    fix_kind = "unsafe"
 
     bad = """
     import torch.distributed as dist
@@ -103,6 +105,7 @@ class ReducedOverWrongGroup(Rule):
             call=written(entry.node),
             group=text_of(entry.axes or WORLD),
             right=text_of(axes),
+            fix=_with_group(entry, axes, frame),
             against=against,
         )
 
@@ -224,3 +227,15 @@ def _region(entry: Collective) -> tuple[ast.AST, Axes] | None:
     """A function of tensor parallelism that is given the group of the replicas."""
     is_tensor = "tensor_model_parallel" in entry.name
     return (entry.group, TP) if is_tensor and entry.group is not None and entry.axes == DP else None
+
+
+def _with_group(entry: Collective, axes: Axes, frame: Frame) -> Fix | None:
+    """The other group of the same library, where this one is asked for in the call."""
+    word = {TP: "tensor_model", DP: "data", PP: "pipeline_model"}.get(axes)
+    asked = ast.unparse(entry.group.func) if isinstance(entry.group, ast.Call) else ""
+    named = re.sub(
+        r"get_(tensor_model|data|pipeline_model)_parallel_group$", f"get_{word}_parallel_group", asked
+    )
+    if word is None or named == asked or entry.group is None:
+        return None
+    return unsafe(replace(frame.module, entry.group, f"{named}()"))

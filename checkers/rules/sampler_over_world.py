@@ -8,12 +8,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..facts.module import ClassFacts
-from ..finding import Evidence, Finding
+from ..finding import Evidence, Finding, Fix
 from ..project.project import External
 from ..rule import Rule, Symptom
 from ..spmd.axes import last_name, size_axes, varies
 from ..spmd.frames import Frame, functions
 from ..spmd.names import DP, MODEL, WORLD, Axes, text_of
+from ..tpstate.fixes import insert_after, unsafe
 from ..tpstate.verdicts import place_of
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ class SamplerOverWorld(Rule):
         "Sampler, Dataset or Loader and takes every n-th sample from its rank on."
     )
     guide = "beyond the guide"
+    fix_kind = "unsafe"
 
     bad = """
     from megatron.core import parallel_state
@@ -87,6 +89,7 @@ class SamplerOverWorld(Rule):
                         evidence=(Evidence(frame.module.display, node.lineno, text),),
                         what=what,
                         axes="the global rank" if axes == WORLD else f"the {text_of(axes)} rank",
+                        fix=_by_replica(node, frame),
                     )
 
 
@@ -127,3 +130,17 @@ def _judged(what: str, axes: Axes | None, rank: ast.expr) -> tuple[str, Axes, st
     if not axes or (axes & DP and axes != WORLD) or not axes & (MODEL | DP):
         return None
     return what, axes, f"`{ast.unparse(rank)}` differs inside a model replica"
+
+
+def _by_replica(node: ast.expr, frame: Frame) -> Fix | None:
+    """The data-parallel rank and size as arguments of a sampler that has neither."""
+    given = {keyword.arg for keyword in node.keywords} if isinstance(node, ast.Call) else {"rank"}
+    names = [
+        name
+        for name in frame.module.bindings
+        if (frame.external(ast.Name(name)) or "").endswith(("parallel_state", ".mpu"))
+    ]
+    if not names or given & {"rank", "num_replicas"} or not isinstance(node, ast.Call) or len(node.args) != 1:
+        return None
+    rank, size = (f"{names[0]}.get_data_parallel_{word}()" for word in ("rank", "world_size"))
+    return unsafe(insert_after(frame.module, node.args[0], f", num_replicas={size}, rank={rank}"))
