@@ -17,6 +17,8 @@ _KEY = re.compile(r"x?kv?|kv?_\w+|\w+_kv?|keys?(_\w+)?")
 
 _CALLED = re.compile(r"attn|attention|dpa|sdpa")
 
+_ACTIVATES = re.compile(r"gelu|silu|swiglu|geglu|relu")
+
 _ROTATES = re.compile(r"rotary|rope")
 
 
@@ -77,6 +79,8 @@ def by_name(
         return (
             of_query(interp, result, query) if query is not None and len(args) + len(kwargs) >= 3 else result
         )
+    if _ACTIVATES.search(name) and args and not is_pair:
+        return of_query(interp, result, args[0])
     if _ROTATES.search(name) and not isinstance(result, Choice):
         turned = [
             value for value in (_argument(node, args, kwargs, word) for word in (_QUERY, _KEY)) if value

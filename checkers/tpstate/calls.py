@@ -11,6 +11,7 @@ from . import (
     building,
     expressions,
     groups,
+    layers,
     library_calls,
     object_methods,
     running,
@@ -145,6 +146,9 @@ def unknown_call(
     interp: Interpreter, callee: Value, args: tuple[Value, ...], node: ast.expr, kwargs: Kwargs | None = None
 ) -> Value:
     """A callable nothing is known of: an activation or a norm by its name keeps the state, anything else loses it."""
+    layer = layers.by_keywords(interp, args, kwargs, node) if kwargs else None
+    if layer is not None:
+        return layer
     name = attention.called_name(node)
     if name in ("view", "reshape") and args:
         return tensors.by_size(interp, Tensor(State.UNKNOWN), args[-1], node)

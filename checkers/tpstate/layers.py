@@ -6,7 +6,7 @@ import ast
 from dataclasses import replace
 
 from ..project.project import External
-from . import calls, flags, indexing, placements, provider_table, providers, torch_layers
+from . import attention, calls, flags, indexing, placements, provider_table, providers, torch_layers
 from .choices import Choice
 from .events import Built, ParallelCall, ParameterMade
 from .inputs import group_of, is_alone, size
@@ -14,7 +14,7 @@ from .interpreter import Interpreter
 from .provider_table import Provider
 from .states import State
 from .symbols import Poly
-from .values import NONE, UNKNOWN, Const, Heap, Kwargs, Obj, Pair, Seq, Sym, Table, Tensor, Value
+from .values import NONE, UNKNOWN, Cls, Const, Heap, Kwargs, Obj, Pair, Seq, Sym, Table, Tensor, Value
 
 
 def build_external(
@@ -82,6 +82,23 @@ def build_parallel(
         open_keywords="**" in kwargs,
         contract=row,
     )
+
+
+def by_keywords(interp: Interpreter, args: tuple[Value, ...], kwargs: Kwargs, node: ast.expr) -> Obj | None:
+    """A layer that a spec will name when the job runs, known by what it is told: Megatron's `gather_output=` makes it
+    column-parallel, `input_is_parallel=` row-parallel; both return a pair."""
+    if not isinstance(node, ast.Call) or not {"config", "init_method", "skip_bias_add"} <= kwargs.keys():
+        return None
+    kind = provider_table.COLUMN if "gather_output" in kwargs else provider_table.ROW
+    if kind == provider_table.ROW and "input_is_parallel" not in kwargs:
+        return None
+    asked = node.args[0] if attention.called_name(node) == "build_module" and node.args else node.func
+    dotted = ast.unparse(asked)
+    row = replace(provider_table.SPEC[kind], fused="qkv" in dotted)
+    obj = Obj(Cls(dotted), made_at=interp.site(node))
+    interp.made(obj.attrs)
+    build_parallel(interp, obj, row, args, kwargs, node)
+    return obj
 
 
 def flag(interp: Interpreter, obj: Obj, name: str, default: bool | None) -> bool | None:

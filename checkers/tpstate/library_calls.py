@@ -16,6 +16,7 @@ from . import (
     collectives,
     groups,
     indexing,
+    layers,
     tensors,
 )
 from .events import FLAG_LEFT_OUT, Checkpointed, Divided
@@ -184,7 +185,7 @@ def _build_module(interp: Interpreter, args: tuple[Value, ...], kwargs: Kwargs, 
             if isinstance(params, Heap) and isinstance(params.content, Table):
                 merged = {**{str(k): v for k, v in params.content.entries.items()}, **merged}
             return calls.call(interp, parts["module"], args[1:], merged, node)
-        return UNKNOWN
+        return layers.by_keywords(interp, args[1:], kwargs, node) or UNKNOWN
 
     return interp.lift(build, args[0])
 

@@ -75,6 +75,12 @@ BEFORE_CONFIG = {
 }
 """Before version 0.3 the layers of Megatron-Core took no config."""
 
+SPEC = {
+    COLUMN: Provider("Megatron spec", COLUMN, PAIR, gather=False),
+    ROW: Provider("Megatron spec", ROW, PAIR, parallel=None),
+}
+"""Layers that a spec of Megatron-Core names; which class it is says nothing more of what they return."""
+
 _TENSOR_COLUMN = Provider("fairscale", COLUMN, TENSOR, gather=True, positional=_FEATURES)
 
 _TENSOR_ROW = Provider("fairscale", ROW, TENSOR, parallel=False, positional=_FEATURES)

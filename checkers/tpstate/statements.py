@@ -13,7 +13,7 @@ from .choices import Choice
 from .flags import implied
 from .frames import Frame
 from .interpreter import Interpreter
-from .values import NONE, UNKNOWN, Func, Heap, Known, Obj, Unknown, Value
+from .values import NONE, UNKNOWN, Func, Heap, Known, Obj, Tensor, Unknown, Value
 
 
 class Flow(enum.Enum):
@@ -175,8 +175,13 @@ def _with(interp: Interpreter, frame: Frame, node: ast.With) -> Flow:
         value = expressions.evaluate(interp, frame, entry.context_expr)
         if isinstance(value, Obj):  # what `__enter__` returns is the manager itself only sometimes
             value = UNKNOWN
-        if entry.optional_vars is not None:
-            expressions.assign(interp, frame, entry.optional_vars, value)
+        target = entry.optional_vars
+        held = frame.vars.get(target.id) if isinstance(target, ast.Name) else None
+        hands_back = isinstance(value, Unknown) and isinstance(
+            held, Tensor | Choice
+        )  # `with offload(x) as x`
+        if target is not None and not hands_back:
+            expressions.assign(interp, frame, target, value)
     return run_block(interp, frame, node.body)
 
 
