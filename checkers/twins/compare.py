@@ -4,41 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ..project.project import FunctionRef
 from .arguments import Arguments
+from .difference import Difference
 from .frames import OwnLayer, Side
-from .names import COMMUTATIVE, CONTRASTS, OPERATORS, VIEWS, plain
+from .held import renamed
+from .names import COMMUTATIVE, CONTRASTS, INITIALISERS, OPERATORS, VIEWS, plain
 from .nodes import Node, Spot, reachable
 from .probe import Probe, Unknown, same
 
 _ENOUGH = 0.6
 _DEEP = 4
 _SYMBOLS = frozenset(OPERATORS.values())
-
-
-@dataclass(frozen=True, eq=False)
-class Difference:
-    """What the distributed code (`mine`) does otherwise than the original (`theirs`).
-
-    Both say where it is written; `values` are the two values that are used there, where both sides have one. `decided`
-    is False where it may be what splitting needs.
-    """
-
-    theirs: Spot
-    mine: Spot
-    what: str
-    values: tuple[Node, Node] | None = None
-    decided: bool = True
-
-    @property
-    def made(self) -> Spot | None:
-        """Where the value comes from that the distributed code uses, when that is another line."""
-        if self.values is None:
-            return None
-        spot = self.values[1].spot
-        return spot if spot.line != self.mine.line or spot.module is not self.mine.module else None
 
 
 class Comparison:
@@ -51,6 +30,7 @@ class Comparison:
         self.arguments, self.probes = arguments, probes
         self.theirs = set(original.attrs)
         self.mine = {name for side in sides for name in side.attrs}
+        self._renamed = {(own, name) for name, (own, _, _) in renamed(original, sides).items()}
         self._done: set[tuple[int, int]] = set()
         self._all_decided = False
 
@@ -123,8 +103,15 @@ class Comparison:
             return True
         if {a.op, b.op} in ({"param", "const"}, {"self", "const"}):
             return self._is_known(a) and self._is_known(b) and (b.op != "const" or b.value is None)
+        if a.op.removeprefix("f:") in INITIALISERS and not self._foreign(a, b):
+            return True
         containers = {"modules", "seq", "f:dict", "f:list", "dict"}
         return "modules" in (a.op, b.op) and {a.op, b.op} <= containers
+
+    def _foreign(self, a: Node, b: Node) -> bool:
+        """Whether the distributed side computes by functions of the tree that the original does not call."""
+        own = {node.op for node in reachable(a)}
+        return any(not self._is_known(node) and node.op not in own for node in reachable(b))
 
     def _is_known(self, node: Node) -> bool:
         """Whether both sides have what a node names, so that it could have been written the same."""
@@ -147,8 +134,10 @@ class Comparison:
 
     def _unlike(self, a: Node, b: Node, there: Spot, here: Spot) -> list[Difference]:
         """The same kind of operation on other operands in number or name, or another constant."""
-        if a.op.removeprefix("f:") in VIEWS:
+        if a.op == "f:reshape":
             return self.of(a.args[0], b.args[0], a.spots[0], b.spots[0])
+        if a.op == "self" and (a.value, b.value) in self._renamed:
+            return []
         if a.op in ("self", "param", "const", "global", "attr", "config", "input", "each", "carried"):
             return [self._difference(a, b, there, here, decided=self._is_known(a) and self._is_known(b))]
         if len(a.args) == len(b.args) and sorted(a.names) != sorted(b.names) and "" in (*a.names, *b.names):
@@ -163,13 +152,13 @@ class Comparison:
         if a.op in COMMUTATIVE:
             pairs = _unmatched(pairs)
         unequal = [pair for pair in pairs if pair[0].key != pair[1].key]
-        if a.op.removeprefix("f:") in VIEWS:
+        if a.op == "f:reshape":
             unequal = [pair for pair in pairs[:1] if pair[0].key != pair[1].key]
         if len(unequal) > 1 and Counter(p[0].key for p in unequal) == Counter(p[1].key for p in unequal):
             return [self._difference(a, b, there, here, what="the order differs")]
         if a.op == "getitem" and unequal and unequal[0][0] is a.args[1]:
-            known = self._is_known(a.args[0])
-            return [self._difference(a, b, there, here, decided=known or a.args[0].op.startswith("f:"))]
+            known = all(node.args[1].op == "const" for node in (a, b))
+            return [self._difference(a, b, there, here, decided=known)]
         found: list[Difference] = []
         if a.op == "call" and a.args[0].key != b.args[0].key:
             callee = self.of(a.args[0], b.args[0], there, here)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from .compare import Difference
+from .difference import Difference
 from .nodes import Node, Spot
 
 _LONGEST = 70

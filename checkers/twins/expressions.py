@@ -10,7 +10,7 @@ from ..project.project import External, FunctionRef, NamespaceRef, Ref, ValueRef
 from .calls import trace_call
 from .entering import Local
 from .frames import Frame
-from .names import ALIASES, ONE, OPERATORS, ZERO, is_config, plain
+from .names import ALIASES, EMBEDDING, LINEAR, ONE, OPERATORS, ZERO, is_config, plain
 from .nodes import Node
 from .simplify import binary, choice, item
 
@@ -87,7 +87,8 @@ def named(ref: Ref | None, written: str, node: ast.expr, frame: Frame) -> Node:
             return frame.constant(ref.node.value, node)
         return frame.node("global", (), node, value=ref.name, ref=ref)
     if isinstance(ref, ClassFacts):
-        return frame.node("global", (), node, value=plain(ref.name), ref=ref)
+        is_layer = LINEAR.search(ref.name) or EMBEDDING.search(ref.name)
+        return frame.node("global", (), node, value=ref.name if is_layer else plain(ref.name), ref=ref)
     if isinstance(ref, FunctionRef):
         return frame.node("global", (), node, value=ref.node.name, ref=ref)
     if isinstance(ref, External):

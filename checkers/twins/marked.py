@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ..facts.module import ModuleFacts
 from ..project.project import Project
-from .compare import Difference
+from .difference import Difference
 from .marks import Mark, covering, marks
 from .twins import Twin, twins
 

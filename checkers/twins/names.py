@@ -69,6 +69,11 @@ ACTIVATIONS = {
 }  # fmt: skip
 """Modules without weights, and the functions that do the same."""
 
+INITIALISERS = frozenset(
+    """normal_ trunc_normal_ uniform_ zeros_ ones_ xavier_uniform_ xavier_normal_ kaiming_uniform_ kaiming_normal_
+    constant_ orthogonal_""".split()
+)
+
 CONTRASTS = (
     frozenset(f"f:{name}" for name in [*ACTIVATIONS.values(), "log_softmax", "relu6", "glu"]),
     frozenset("f:mean f:sum f:amax f:amin f:max f:min f:prod f:std f:var f:norm".split()),
@@ -76,9 +81,7 @@ CONTRASTS = (
     frozenset("+ - * / // % **".split()),
     frozenset("f:adaptive_max_pool2d f:adaptive_avg_pool2d f:max_pool2d f:avg_pool2d f:interpolate".split()),
     frozenset("f:zeros f:ones f:empty f:rand f:randn f:zeros_like f:ones_like f:empty_like".split()),
-    frozenset(
-        "f:normal_ f:trunc_normal_ f:uniform_ f:zeros_ f:ones_ f:xavier_uniform_ f:kaiming_uniform_".split()
-    ),
+    frozenset(f"f:{name}" for name in INITIALISERS),
     frozenset("> >= < <= ==".split()),
     frozenset("and or".split()),
 )

@@ -21,7 +21,7 @@ def binary(op: str, left: Node, right: Node, at: ast.AST, frame: Frame) -> Node:
         return left
     if op == "+" and _is(left, 0):
         return right
-    if op == "%" and _is(right, 1):
+    if (op == "%" and _is(right, 1)) or (op == "*" and (_is(left, 0) or _is(right, 0))):
         return frame.constant(0, at)
     if op in ("is", "is not", "==", "!=") and left.op == right.op == "const":
         same = left.key == right.key

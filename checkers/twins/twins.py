@@ -12,14 +12,16 @@ from ..project.originals import Originals
 from ..project.project import Project
 from ..project.stages import Family, Stages
 from .arguments import Arguments
-from .compare import Comparison, Difference
+from .compare import Comparison
+from .difference import Difference
 from .frames import Frame, Side
-from .nodes import Keys, Node, Spot
+from .held import defaults_of, is_held, names_of_weights
+from .nodes import Keys, Node, reachable
 from .probe import Probe
 from .traced import constructor, forward, traced
 
-_SPLIT = frozenset("depth depths drop_path drop_path_rate dpr num_heads window_size".split())
-"""What the rules on depths, heads and drop-path rates compare, by value and over all stages."""
+_SPLIT = frozenset("depth depths drop_path drop_path_rate dpr".split())
+"""What stages divide among them: rules of their own compare it over all stages."""
 
 
 @dataclass(frozen=True)
@@ -95,25 +97,22 @@ def _compared(
         parameters.update(constructor(side.project, side.cls))
     probes = [Probe(parameters, moved=moved) for moved in (False, True)]
     comparison = Comparison(first, sides, Arguments(first, skipped), probes)
-    found = list(_stored(comparison, first, sides))
+    used = (
+        {str(node.value) for node in reachable(theirs) if node.op == "self"} if theirs is not None else set()
+    )
+    found = [*_stored(comparison, first, sides, used), *names_of_weights(first, sides)]
+    if not skipped:  # stages have a rule of their own for what they take
+        found += defaults_of(first, sides[0])
     returned = comparison.results(theirs, mine) if theirs is not None and mine is not None else None
     return (*found, *(returned or ())), returned is not None
 
 
-def _stored(comparison: Comparison, first: Side, sides: Sequence[Side]) -> Iterator[Difference]:
-    """The layers, parameters and buffers of one name on both sides."""
+def _stored(
+    comparison: Comparison, first: Side, sides: Sequence[Side], used: set[str]
+) -> Iterator[Difference]:
+    """The layers, parameters and buffers of one name on both sides, and what else `forward` uses by its name."""
     for side in sides:
         for name, mine in side.attrs.items():
             theirs = first.attrs.get(name)
-            if theirs is not None and _is_held(theirs) and _is_held(mine):
-                yield from comparison.of(theirs, mine, _where(theirs), _where(mine))
-
-
-def _is_held(node: Node) -> bool:
-    return node.op in ("new", "modules", "buffer", "append", "loop") or (
-        node.op.startswith("f:") and node.op.endswith("_")
-    )
-
-
-def _where(node: Node) -> Spot:
-    return node.spot
+            if theirs is not None and (name in used or (is_held(theirs) and is_held(mine))):
+                yield from comparison.of(theirs, mine, theirs.spot, mine.spot)

@@ -1,4 +1,4 @@
-"""Received under other names, and a layer that has another name: nothing says that it is the same one."""
+"""The head of the last stage has another name: its weights do not load by name."""
 
 import torch
 from torch import nn
@@ -57,7 +57,7 @@ class Brine_stage1(nn.Module):
         self.input_tensor = None
         self.half = (grid[0] // 2, grid[1] // 2)
         self.layer2 = Layer(dim, grid=self.half, gain=gain, drop=drop)
-        self.out = nn.Conv2d(2 * dim, 3, 1)
+        self.out = nn.Conv2d(2 * dim, 3, 1)  # [differs-from-original]
 
     def set_input_tensor(self, input_tensor):
         self.input_tensor = input_tensor
