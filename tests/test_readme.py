@@ -50,6 +50,15 @@ def test_both_languages_give_the_same_commands() -> None:
     assert [line.strip() for line in commands[0]] == [line.strip() for line in commands[1]]
 
 
+def test_both_languages_have_the_same_parts() -> None:
+    """Headings, blocks of code, tables and their rows, options: what one has, the other has."""
+    shapes = [
+        re.findall(r"^(#+ |```\w*|\| `[^`]+`)", (ROOT / name).read_text("utf-8"), re.MULTILINE)
+        for name in READMES
+    ]
+    assert shapes[0] == shapes[1]
+
+
 @pytest.mark.parametrize("name", [*READMES, "CONTRIBUTING.md"])
 def test_links_and_folders_exist(name: str) -> None:
     text = (ROOT / name).read_text("utf-8")

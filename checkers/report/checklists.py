@@ -51,8 +51,8 @@ STAGES = (
     Check("What crosses is contiguous and carries a gradient", "beyond the guide",
           "stage-output-not-contiguous boundary-tensor-without-gradient", stages.received_tensors),
     Check("drop_path slices are those of the original", "1.4", "drop-path-not-from-total-depth", stages.drop_path),
-    Check("Layers are recomputed with checkpoint()", "1.4", "stage-not-checkpointed checkpoint-of-non-tensor",
-          stages.recomputed),
+    Check("Layers are recomputed with checkpoint()", "1.4", "stage-not-checkpointed checkpoint-of-non-tensor "
+          "checkpoint-flag-missing", stages.recomputed),
     Check("The work of the stages is within 20 % of their mean", "Principle 9 (balance)", "stage-imbalance",
           stages.balance),
     Check("No needless copies, no unused modules, no dynamic batch size", "1.4; Principle 9 (balance)",
@@ -63,7 +63,7 @@ STAGES = (
           "depth-differs-from-original layer-split-drops-remainder", stages.original_depths),
     Check("Stages and modules compute what the original computes", "1.2", "differs-from-original", stages.compared),
     Check("Weights can be saved: sharded_state_dict or state_dict_for_save_checkpoint", "beyond the guide",
-          "stage-checkpoint-methods-missing", stages.saved),
+          "stage-checkpoint-methods-missing file-name-lacks-axis", stages.saved),
 )  # fmt: skip
 
 TENSOR = (
@@ -100,13 +100,15 @@ TENSOR = (
     Check("Fusers take a dict or an object, and hand a dict on", "Principle 12",
           "fuser-mask-access-unsafe fuser-input-not-normalized submodule-not-given-dict", parallel.fusers),
     Check("Modules are given the arguments they take, and use them", "beyond the guide",
-          "style-arguments-rejected forward-arguments-rejected forward-returns-none parameter-dropped", parallel.chain),
+          "style-arguments-rejected forward-arguments-rejected forward-returns-none parameter-dropped "
+          "argument-of-another-name loop-result-not-carried", parallel.chain),
     Check("No import cycle, no wrapper imported into its own family", "Important principles",
           "distributed-import-cycle wrapper-import-in-distributed", parallel.distributed_modules),
     Check("Parameters and collectives are right on every rank", "beyond the guide",
           "collective-in-rank-branch collectives-differ-in-branches collective-after-local-return "
           "broadcast-src-not-in-group collective-result-is-none reduced-over-wrong-group sp-region-unconditional "
-          "sp-dropout-not-forked sp-gather-grad-of-replicated "
+          "sp-dropout-not-forked sp-gather-grad-of-replicated local-grad-norm grad-norm-counts-replicas "
+          "none-on-some-ranks stage-only-attribute-used seed-of-wrong-axis tied-weight-unsynced "
           "replicated-parameter-unsynced same-init-on-all-ranks collective-result-discarded sharded-parameter-unmarked",
           parallel.own_parameters),
     Check("Windows are rolled back as they were rolled; the longitude axis stays periodic", "beyond the guide",
@@ -120,7 +122,7 @@ TRAINING = (
     Check("dataset_provider returns Datasets, not DataLoaders", "3.3", "provider-returns-dataloader",
           training.dataset_provider),
     Check("loss_func gets the label by closure or partial, and returns (loss, num_tokens, dict)", "3.2",
-          "loss-label-binding loss-return-contract loss-output-arity", training.loss),
+          "loss-label-binding loss-return-contract loss-output-arity loss-scaled-wrongly", training.loss),
     Check("Data is turned into float32", "3.2", "batch-not-float32", training.float_data),
     Check("The first stage reads the input, the last one the label, no other reads, none in a try",
           "3.2; Principle 11, trap 5", "data-read-on-every-stage label-missing-on-last-stage data-read-in-try "

@@ -44,7 +44,8 @@ class StageCheckpointMethodsMissing(Rule):
     )
     limits = (
         "Stages of a known order in code that uses Megatron. Silent where a base class outside the tree may "
-        "define the method, and where `--ckpt-format torch` is set."
+        "define the method, and where `--ckpt-format torch` is set; undecided where a stage defines "
+        "`state_dict_for_save_checkpoint`, which that format calls."
     )
     guide = "beyond the guide"
     fix_kind = "unsafe"
@@ -132,10 +133,10 @@ class StageCheckpointMethodsMissing(Rule):
     """
 
     def check(self, analysis: Analysis) -> Iterator[Finding]:
-        alike: dict[tuple[int, str], list[Finding]] = {}
+        alike: dict[tuple[int, str, bool], list[Finding]] = {}
         for stage, finding in self._each(analysis):
             text = finding.message.replace(stage.cls.name, "", 1)
-            alike.setdefault((id(stage.family), text), []).append(finding)
+            alike.setdefault((id(stage.family), text, finding.decided), []).append(finding)
         for found in alike.values():  # the stages of one model lack it alike
             yield joined(found, "this stage, too")
 
@@ -169,6 +170,7 @@ class StageCheckpointMethodsMissing(Rule):
                 object=cls.name,
                 evidence=(at(lost.site, f"`{label(lost.obj)}` is built here"),) if lost is not None else (),
                 fix=_typed(cls),
+                decided=bool(base) or project.method(cls, "state_dict_for_save_checkpoint") is None,
                 problem=problem,
             )
             yield stage, finding

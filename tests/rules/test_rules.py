@@ -11,6 +11,7 @@ import pytest
 
 from onescience_check.checkers.engine import run
 from onescience_check.checkers.finding import Finding
+from onescience_check.checkers.report.checklists import CHECKLISTS
 from onescience_check.checkers.rule import Rule
 from onescience_check.checkers.rules import all_rules
 from onescience_check.checkers.settings import Settings, load_settings
@@ -112,3 +113,14 @@ def test_every_rule_has_fixtures_of_each_kind(rule: Rule) -> None:
     names = {fixture.name for symbol, fixture in fixtures() if symbol == rule.symbol}
     missing = [kind for kind in KINDS if not any(name.startswith(kind) for name in names)]
     assert not missing, f"add tests/rules/{rule.symbol}/{missing[0]}.py"
+
+
+@rules
+def test_a_rule_watches_over_a_line_of_a_checklist(rule: Rule) -> None:
+    named = {name for checks in CHECKLISTS.values() for check in checks for name in check.rules.split()}
+    assert rule.symbol in named, "name it in the line of checkers/report/checklists.py that asks for it"
+
+
+def test_checklists_name_rules_that_exist() -> None:
+    named = {name for checks in CHECKLISTS.values() for check in checks for name in check.rules.split()}
+    assert named <= {rule.symbol for rule in all_rules()}
