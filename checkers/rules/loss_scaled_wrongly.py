@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ..facts.module import ClassFacts
 from ..facts.nodes import walk
 from ..finding import Evidence, Finding
 from ..project.loss_binding import loss_bindings
@@ -87,6 +88,14 @@ class LossScaledWrongly(Rule):
             yield from self._marked(frame)
         for frame in functions(project, _BATCHES, _MICRO):
             yield from self._count(frame, project)
+        for cls in project.classes():
+            scale = _unset_scale(cls)
+            if (
+                scale is not None
+                and project.knowledge(_has_micro_batches)
+                and not _is_set(project, cls, scale[0])
+            ):
+                yield self._scale(cls, *scale)
 
     def _loss(self, frame: Frame) -> Iterator[Finding]:
         """A quotient that the loss function returns first."""
@@ -124,7 +133,7 @@ class LossScaledWrongly(Rule):
     def _count(self, frame: Frame, project: Project) -> Iterator[Finding]:
         """`global_batch // micro_batch`, the replicas forgotten."""
         function = frame.scope.function
-        if function is None or not _MICRO.search(function.name) or _REPLICAS.search(ast.unparse(function)):
+        if function is None or not _MICRO.search(function.name) or _REPLICAS.search(_names(function)):
             return
         for value in returns(frame):
             if (
@@ -138,6 +147,19 @@ class LossScaledWrongly(Rule):
                 if all(re.search(r"micro_batch", text) for text in made) and project.knowledge(_has_replicas):
                     what = "counts the micro-batches of all replicas for each of them"
                     yield self._found(frame, value, what, "Divide by the data-parallel size as well.")
+
+    def _scale(self, cls: ClassFacts, attr: str, node: ast.BinOp) -> Finding:
+        what = "gives an auxiliary loss its full gradient in each micro-batch: nothing ever sets the factor"
+        return self.finding(
+            place_of(cls.module, node),
+            object=cls.name,
+            evidence=(
+                Evidence(cls.module.display, node.lineno, f"`{cls.name}.{attr}` keeps its first value"),
+            ),
+            text=ast.unparse(node)[:60],
+            what=what,
+            advice=f"Set `{cls.name}.{attr} = 1.0 / num_microbatches` before each step.",
+        )
 
     def _found(self, frame: Frame, node: ast.expr, what: str, advice: str) -> Finding:
         is_quotient = (
@@ -178,3 +200,38 @@ def _sums(frame: Frame) -> bool:
 
 def _has_replicas(project: Project) -> bool:
     return any("get_data_parallel_" in module.text for module in project.modules)
+
+
+def _names(function: ast.FunctionDef) -> str:
+    """All names of a function, without its texts."""
+    parts = (getattr(node, "id", None) or getattr(node, "attr", None) for node in walk(function))
+    return " ".join(part for part in parts if isinstance(part, str))
+
+
+def _unset_scale(cls: ClassFacts) -> tuple[str, ast.BinOp] | None:
+    """A number of a class that its backward multiplies the gradient of an auxiliary loss by."""
+    backward = cls.methods.get("backward")
+    if backward is None or not any(ast.unparse(base).endswith("Function") for base in cls.node.bases):
+        return None
+    for node in walk(backward):
+        if (
+            isinstance(node, ast.BinOp)
+            and isinstance(node.op, ast.Mult)
+            and "ones_like" in ast.unparse(node.left)
+        ):
+            attr = node.right.attr if isinstance(node.right, ast.Attribute) else ""
+            if ast.unparse(node.right) == f"{cls.name}.{attr}" and isinstance(
+                cls.constants.get(attr), ast.Constant
+            ):
+                return attr, node
+    return None
+
+
+def _is_set(project: Project, cls: ClassFacts, attr: str) -> bool:
+    """Whether anything in the tree stores the number, by its name."""
+    stored = re.compile(rf"\b(\w*\.)*(?:{cls.name}|cls|self)\.{attr}\s*[*/]?=[^=]|setattr\(\s*{cls.name}\b")
+    return any(stored.search(module.text) for module in project.modules if cls.name in module.text)
+
+
+def _has_micro_batches(project: Project) -> bool:
+    return any("num_microbatches" in module.text for module in project.modules)

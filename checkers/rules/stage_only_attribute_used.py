@@ -11,7 +11,9 @@ from ..facts.module import ClassFacts
 from ..finding import Evidence, Finding
 from ..project.project import External, Project
 from ..rule import Rule, Symptom
-from ..spmd.frames import Frame, Scopes
+from ..spmd.axes import last_name
+from ..spmd.frames import Frame, Scopes, functions
+from ..spmd.names import FIRST_STAGE, LAST_STAGE
 from ..spmd.stage_paths import FIRST, LAST, MIDDLE, Answers, attributes_read, reached, texts_of
 from ..tpstate.verdicts import place_of
 
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
 
 _STAGED = re.compile(r"pre_process|post_process|is_pipeline_(first|last)_stage")
+_ENDS = re.compile(r"pre_process=|post_process=")
 _BASES = ("Module", "MegatronModule", "ABC", "object")
 
 
@@ -85,6 +88,26 @@ class StageOnlyAttributeUsed(Rule):
             for cls in module.classes.values():
                 if "__init__" in cls.methods and _STAGED.search(cls.text) and _is_open_book(project, cls):
                     yield from self._check(project, cls)
+        for frame in functions(project, _ENDS):
+            yield from self._swapped(frame)
+
+    def _swapped(self, frame: Frame) -> Iterator[Finding]:
+        """`post_process=is_pipeline_first_stage()`"""
+        for node in frame.scope.nodes:
+            for keyword in node.keywords if isinstance(node, ast.Call) else ():
+                wrong = {"pre_process": LAST_STAGE, "post_process": FIRST_STAGE}.get(keyword.arg or "")
+                asked = last_name(keyword.value.func) if isinstance(keyword.value, ast.Call) else ""
+                if wrong and asked in wrong:
+                    stage = "first" if keyword.arg == "post_process" else "last"
+                    right = "is_pipeline_last_stage" if stage == "first" else "is_pipeline_first_stage"
+                    text = f"the parts of the other end are built on the {stage} stage"
+                    yield self.finding(
+                        place_of(frame.module, keyword.value),
+                        object=frame.scope.function.name if frame.scope.function is not None else "",
+                        evidence=(Evidence(frame.module.display, keyword.value.lineno, text),),
+                        message=f"`{keyword.arg}` is told `{asked}()`: {text}",
+                        advice=f"Write `{keyword.arg}=mpu.{right}()`.",
+                    )
 
     def _check(self, project: Project, cls: ClassFacts) -> Iterator[Finding]:
         scopes = project.knowledge(Scopes)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from ..facts.nodes import children, walk
 from ..project.project import Project
 from .collectives import Collective, Entered
-from .frames import Frame
+from .frames import Frame, module_functions
 from .names import Axes
 from .reach import Reaches
 
@@ -22,6 +22,7 @@ _MARKS = re.compile(
     r"tensor_model_parallel|duplicate|tensor_parallel|tp_rank|model_parallel_rank|is_split|partition_dim|shard"
 )
 _STAGES = re.compile(r"is_pipeline_|get_pipeline_model_parallel_(rank|world_size|group)")
+_SCALES = re.compile(r"\.grad(\.data)?\.(mul_|copy_)\(|\.grad \*=")
 _MAX_DEPTH = 3
 
 
@@ -61,9 +62,19 @@ def gradient_norms(frame: Frame) -> Iterator[GradientNorm]:
         sums[0].axes if sums else None,
         sums[0] if sums else None,
         _filtered(tests, frame),
-        bool(re.search(r"\.grad(\.data)?\.(mul_|copy_)\(|\.grad \*=", text)),
+        bool(_SCALES.search(text)) or _caller_scales(frame, function.name),
         frame.project.knowledge(uses_stages),
     )
+
+
+def _caller_scales(frame: Frame, name: str) -> bool:
+    """Whether a function of the file takes the norm, scales the gradients by it, and sums nothing itself."""
+    for caller in module_functions(frame.project, frame.module):
+        function = caller.scope.function
+        text = frame.module.text_of(function) if function is not None else ""
+        if f"{name}(" in text and function is not frame.scope.function and _SCALES.search(text):
+            return not frame.project.knowledge(Entered).of(caller) and "reduce" not in text
+    return False
 
 
 def _sums(frame: Frame) -> Iterator[tuple[ast.AST, str, list[ast.expr]]]:

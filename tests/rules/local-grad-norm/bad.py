@@ -29,6 +29,20 @@ def norm_of_tp(params):
     return total.sqrt() if not ps.is_pipeline_last_stage() else total**0.5
 
 
+def own_norm(params):
+    total = torch.zeros(1)
+    for p in params:
+        if counts(p):
+            total += p.grad.float().pow(2).sum()  # [local-grad-norm]
+    return math.sqrt(total.item())
+
+
+def scale(params, limit):
+    factor = limit / own_norm(params)
+    for p in params:
+        p.grad.mul_(factor)
+
+
 def step(model, optimizer):
     clip_grad_norm_(model.parameters(), 1.0)  # [local-grad-norm]
     optimizer.step()

@@ -33,3 +33,22 @@ def norms(model):
 def num_micro_batches(run):
     per_step = run.micro_batch_size * ps.get_data_parallel_world_size()
     return run.global_batch_size // per_step
+
+
+class AttachLoss(torch.autograd.Function):
+    scale = 1.0
+
+    @staticmethod
+    def forward(ctx, x, loss):
+        ctx.save_for_backward(loss)
+        return x
+
+    @staticmethod
+    def backward(ctx, grad):
+        (loss,) = ctx.saved_tensors
+        return grad, torch.ones_like(loss) * AttachLoss.scale
+
+
+def step(schedule, model, num_microbatches):
+    AttachLoss.scale = 1.0 / num_microbatches
+    return schedule(forward_step, model, num_microbatches=num_microbatches)

@@ -41,3 +41,9 @@ class ByStage(nn.Module):
 
     def forward(self, x):
         return self.norm(x)  # [stage-only-attribute-used]
+
+
+def provider(config):
+    return Model(
+        config, 8, pre_process=ps.is_pipeline_first_stage(), post_process=ps.is_pipeline_first_stage()  # [stage-only-attribute-used]
+    )
