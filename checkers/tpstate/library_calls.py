@@ -201,6 +201,20 @@ def import_module(interp: Interpreter, args: tuple[Value, ...]) -> Value:
     return UNKNOWN
 
 
+def _reduced_in_place(interp: Interpreter, given: Tensor, node: ast.expr) -> None:
+    """`dist.all_reduce(y)`: the variable holds the whole sum from there on."""
+    name = node.args[0] if isinstance(node, ast.Call) and node.args else None
+    frame = interp.frame
+    if (
+        given.state is State.PARTIAL
+        and frame is not None
+        and isinstance(name, ast.Name)
+        and name.id in frame.vars
+    ):
+        why = interp.step(node, "it is all-reduced in place, so it is full", given.why)
+        interp.write(frame.vars, name.id, Tensor(State.FULL, width=given.width, why=why, role="row"))
+
+
 def _size(value: Value) -> Value:
     """A size given to a factory; what is no number is no size, and a tensor made of tensors has no end."""
     return value if isinstance(value, Const | Sym) else UNKNOWN
@@ -213,6 +227,7 @@ def _torch(
         given = interp.settle(args[0]) if args else UNKNOWN
         if isinstance(given, Tensor):
             interp.reduced.add(given.tag)
+            _reduced_in_place(interp, given, node)
         return UNKNOWN
     if dotted.startswith("torch.ops."):
         return calls.unknown_call(interp, UNKNOWN, args, node, kwargs)

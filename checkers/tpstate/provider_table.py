@@ -165,6 +165,31 @@ _TABLE: tuple[tuple[str, Provider], ...] = (
         replace(_TENSOR_ROW, name="SwissArmyTransformer"),
     ),
     (
+        r"(^|\.)neuronx_distributed\.parallel_layers(\.\w+)*\.ColumnParallelLinear$",
+        replace(_TENSOR_COLUMN, name="NeuronX Distributed", positional=("input_size", "output_size")),
+    ),
+    (
+        r"(^|\.)neuronx_distributed\.parallel_layers(\.\w+)*\.RowParallelLinear$",
+        replace(_TENSOR_ROW, name="NeuronX Distributed", positional=("input_size", "output_size")),
+    ),
+    (
+        r"(^|\.)neuronx_distributed\.parallel_layers(\.\w+)*\.ParallelEmbedding$",
+        Provider("NeuronX Distributed", EMBEDDING, TENSOR, positional=_EMBED),
+    ),
+    (
+        r"(^|\.)text_generation_server\..*\.TensorParallelColumnLinear$",
+        replace(_TENSOR_COLUMN, name="text-generation-inference", gather=None, positional=("linear",)),
+    ),
+    (
+        r"(^|\.)text_generation_server\..*\.TensorParallelRowLinear$",
+        replace(
+            _TENSOR_ROW,
+            name="text-generation-inference",
+            parallel=None,
+            positional=("linear", "process_group"),
+        ),
+    ),
+    (
         r"(^|\.)nanotron\..*\.TensorParallelColumnLinear$",
         replace(_TENSOR_COLUMN, name="nanotron", gather=None, positional=_FEATURES),
     ),

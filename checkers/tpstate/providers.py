@@ -17,6 +17,8 @@ from ..project.project import External, Project
 from .provider_table import (
     BEFORE_CONFIG,
     COLUMN,
+    INFERENCE,
+    MEGATRON,
     PAIR,
     PLATFORM_OPS,
     ROW,
@@ -36,6 +38,9 @@ _NEWER_PARTS = frozenset(
 """Parts of `megatron` that came with or after Megatron-Core 0.3."""
 
 _OWN_NAME = re.compile(r"^\w*?(Column|Row)Parallel(Linear)?(Torch)?$")
+
+_CUTS = re.compile(r"(divide\(|//)[^\n]*(tp|parallel|world)_?\w*size")
+"""A size divided by that of the group: a column-parallel layer needs no collective."""
 
 _COLLECTIVE = re.compile(
     r"all_reduce|all_gather|reduce_scatter|_tensor_model_parallel_region|reduce_from|gather_from|_region\("
@@ -115,13 +120,32 @@ def _read_own(project: Project, cls: ClassFacts) -> Provider | None:
         return None
     text = cls.text
     returned = _returns(cls)
-    if returned is None or not _COLLECTIVE.search(text):
-        return None
     match = _OWN_NAME.match(cls.name)
     assert match is not None
     kind = COLUMN if match.group(1) == "Column" else ROW
-    row = Provider(cls.dotted, kind, returned, source=cls)
+    cuts = kind == COLUMN and _CUTS.search(text) is not None
+    if returned is None or not (cuts or _COLLECTIVE.search(text)):
+        return None
+    family = INFERENCE if "weight_loader" in cls.methods else MEGATRON
+    flag = _tensor_flag(cls.methods["forward"])
+    row = Provider(cls.dotted, kind, PAIR if flag else returned, family=family, tensor_flag=flag, source=cls)
     return _signature(cls, row)
+
+
+def _tensor_flag(forward: ast.FunctionDef) -> str:
+    """The option without which a layer returns its output alone: `if not self.return_bias: return output`."""
+    last = forward.body[-1]
+    pairs = isinstance(last, ast.Return) and isinstance(last.value, ast.Tuple) and len(last.value.elts) == 2
+    for node in forward.body:
+        if (
+            isinstance(node, ast.If)
+            and isinstance(node.test, ast.UnaryOp)
+            and isinstance(node.test.op, ast.Not)
+        ):
+            asked, inside = node.test.operand, node.body[0]
+            if pairs and isinstance(asked, ast.Attribute) and isinstance(inside, ast.Return):
+                return asked.attr
+    return ""
 
 
 def _signature(cls: ClassFacts, row: Provider) -> Provider:
