@@ -211,8 +211,9 @@ def functions(project: Project, *marks: re.Pattern[str]) -> Iterator[Frame]:
     """
     for module in project.modules:
         copied = any(f".{prefix}." in f"{module.name}." for prefix in project.settings.framework)
-        held = all(mark.search(module.text) for mark in marks)
-        if held and not copied and not _TESTS.search(module.display):
+        if copied or _TESTS.search(module.display):
+            continue
+        if all(mark.search(module.text) for mark in marks):
             yield from module_functions(project, module)
 
 
