@@ -13,6 +13,8 @@ from ..project.boundary import Boundaries
 from ..project.project import External, Project
 from ..project.stages import Stage, Stages
 from ..rule import Rule, Symptom
+from ..spmd.stage_paths import MIDDLE
+from ..spmd.virtual_stages import VirtualStages, certain, chosen
 from ..tpstate.verdicts import place_of
 
 if TYPE_CHECKING:
@@ -93,6 +95,7 @@ class MultiTensorOnStockSchedule(Rule):
 
     def check(self, analysis: Analysis) -> Iterator[Finding]:
         project = analysis.project
+        yield from self._virtual(project)
         stages = [
             stage
             for stage in project.knowledge(Stages)
@@ -116,6 +119,34 @@ class MultiTensorOnStockSchedule(Rule):
                     yield self.finding(
                         place, object=stage.cls.name, stage=stage.cls.name, count=count, typed=typed
                     )
+
+    def _virtual(self, project: Project) -> Iterator[Finding]:
+        """One class for all stages: what a middle one surely returns is sent."""
+        for virtual in project.knowledge(VirtualStages):
+            last = certain(virtual.forward, MIDDLE)[-1:]
+            value = last[0].value if last and isinstance(last[0], ast.Return) else None
+            sent = chosen(value, virtual.forward, MIDDLE) if value is not None else None
+            if not isinstance(sent, ast.Tuple | ast.List | ast.Dict) or _takes_apart(project):
+                continue
+            count = len(sent.keys if isinstance(sent, ast.Dict) else sent.elts)
+            yield self.finding(
+                place_of(virtual.forward.module, last[0]),
+                object=virtual.cls.name,
+                message="`%(stage)s` returns `%(sent)s` before the last stage; the schedule sends one tensor",
+                advice="Return the hidden state alone; what else the next stage needs, it computes from its own batch.",
+                stage=virtual.cls.name,
+                sent=ast.unparse(sent),
+                count=count,
+                typed="",
+            )
+
+
+def _takes_apart(project: Project) -> bool:
+    """Whether a training step may give the schedule a part of what the model returns."""
+    text = re.compile(
+        r"^[ \t]*[\w.]+[ \t]*,.*=[ \t]*(self\.)?\w*model\w*\(|\bmodel\w*\([^()]*\)\[", re.MULTILINE
+    )
+    return any(text.search(module.text) for module in project.modules if not project.is_framework(module))
 
 
 def _several(project: Project, stage: Stage) -> Iterator[tuple[ast.AST, int]]:

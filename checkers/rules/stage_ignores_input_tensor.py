@@ -6,13 +6,16 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ..facts.nodes import walk
 from ..finding import Finding
 from ..project.boundary import Boundaries
-from ..project.project import dotted_name
+from ..project.project import Project, dotted_name
 from ..project.stage_classes import hidden_base, parameters
 from ..project.stages import Family
 from ..project.training import Training
 from ..rule import Rule, Symptom
+from ..spmd.stage_paths import MIDDLE, reached
+from ..spmd.virtual_stages import VirtualStage, VirtualStages
 from ..tpstate.events import Site
 from ..tpstate.verdicts import at, place_of
 
@@ -86,6 +89,17 @@ class StageIgnoresInputTensor(Rule):
     """
 
     def check(self, analysis: Analysis) -> Iterator[Finding]:
+        for virtual in analysis.project.knowledge(VirtualStages):
+            if virtual.received and not _is_read(analysis.project, virtual):
+                forward = virtual.forward.scope.function
+                yield self.finding(
+                    place_of(virtual.forward.module, forward or virtual.cls.node),
+                    object=virtual.cls.name,
+                    message="no middle stage of `%(cls)s` computes from `self.%(attr)s`, filled by `set_input_tensor`",
+                    advice="On all stages but the first start from what was received: `x = self.%(attr)s`.",
+                    cls=virtual.cls.name,
+                    attr=virtual.received,
+                )
         for flow in analysis.project.knowledge(Boundaries):
             cls = flow.stage.cls
             found = analysis.project.method(cls, "forward")
@@ -109,6 +123,22 @@ class StageIgnoresInputTensor(Rule):
                     cls=cls.name,
                     name=name,
                 )
+
+
+def _is_read(project: Project, stage: VirtualStage) -> bool:
+    """Whether a middle stage may read what it received: in its forward, or anywhere else but in that."""
+    inside = {id(node) for node in walk(stage.forward.scope.function or stage.cls.node)}
+    for module in project.modules:
+        if stage.received in module.text and not project.is_framework(module):
+            if any(_reads(node, stage) and id(node) not in inside for node in walk(module.tree)):
+                return True
+    return any(_reads(node, stage) for part in reached(stage.forward, MIDDLE) for node in walk(part))
+
+
+def _reads(node: ast.AST, stage: VirtualStage) -> bool:
+    if isinstance(node, ast.Attribute):
+        return node.attr == stage.received and not isinstance(node.ctx, ast.Store)
+    return isinstance(node, ast.Constant) and node.value == stage.received
 
 
 def _left_out(analysis: Analysis, family: Family, forward: ast.FunctionDef) -> tuple[str, Site] | None:

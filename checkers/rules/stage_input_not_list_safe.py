@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..finding import Finding
+from ..finding import Evidence, Finding
 from ..project.boundary import Boundaries
 from ..project.stage_classes import is_declared
-from ..rule import Rule, Scope, Symptom
+from ..rule import Rule, Symptom
+from ..spmd.received import TensorUse
+from ..spmd.virtual_stages import VirtualStages
 from ..tpstate.verdicts import place_of
 
 if TYPE_CHECKING:
@@ -28,7 +31,6 @@ class StageInputNotListSafe(Rule):
     runtime = "AttributeError: 'list' object has no attribute 'shape', or a list unpacking error"
     limits = "Unpacking and indexing work for lists and tuples alike. Passing it to code that cannot be seen is no use."
     guide = "1.3: recv_forward returns a list"
-    scope = Scope.GUIDE
 
     bad = """
     from torch import nn
@@ -58,7 +60,8 @@ class StageInputNotListSafe(Rule):
     """
 
     def check(self, analysis: Analysis) -> Iterator[Finding]:
-        for flow in analysis.project.knowledge(Boundaries):
+        yield from self._virtual(analysis)
+        for flow in analysis.project.knowledge(Boundaries) if analysis.project.follows_guide else ():
             if not is_declared(flow.stage) or flow.receiving is None:
                 continue
             for seen in flow.receiving.whole_uses[:1]:
@@ -67,4 +70,24 @@ class StageInputNotListSafe(Rule):
                     object=flow.stage.cls.name,
                     cls=flow.stage.cls.name,
                     how=seen.text,
+                )
+
+    def _virtual(self, analysis: Analysis) -> Iterator[Finding]:
+        """One class for all stages, whose setter keeps the list as it comes."""
+        for stage in analysis.project.knowledge(VirtualStages):
+            if stage.is_unwrapped or not stage.received:
+                continue
+            use = TensorUse(stage).find()
+            if use is not None:
+                node, frame = use
+                text = f"`set_input_tensor` keeps the list as it comes in `self.{stage.received}`"
+                line = stage.setter.scope.function.lineno if stage.setter.scope.function is not None else 1
+                yield self.finding(
+                    place_of(frame.module, node),
+                    object=stage.cls.name,
+                    evidence=(Evidence(stage.setter.module.display, line, text),),
+                    advice="Take the tensor out in `set_input_tensor`: `self.%(attr)s = input_tensor[0]`.",
+                    cls=stage.cls.name,
+                    how=f"`{ast.unparse(node)}`",
+                    attr=stage.received,
                 )

@@ -35,6 +35,8 @@ def condition(node: ast.expr, frame: Frame, depth: int = 0) -> Formula:
         return "not", (condition(node.operand, frame, depth),)
     if isinstance(node, ast.Compare) and len(node.ops) == 1:
         return _compared(node, frame) or ast.unparse(node)
+    if isinstance(node, ast.Constant):
+        return ("and" if node.value else "or"), ()  # holds always, or never
     if isinstance(node, ast.Call):
         return _asked(node, frame, depth)
     if isinstance(node, ast.Name | ast.Attribute):

@@ -1,0 +1,92 @@
+"""E7240"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..finding import Finding
+from ..project.scopes import assignments
+from ..rule import Rule, Symptom
+from ..spmd.conditions import condition
+from ..spmd.frames import Frame, functions
+from ..spmd.stage_paths import IS_FIRST, IS_LAST
+from ..spmd.virtual_stages import STAGED
+from ..tpstate.fixes import replace, unsafe
+from ..tpstate.verdicts import place_of
+
+if TYPE_CHECKING:
+    from ..tpstate.analysis import Analysis
+
+_MEANT = {
+    "pre_process": (IS_FIRST, "is_pipeline_first_stage"),
+    "post_process": (IS_LAST, "is_pipeline_last_stage"),
+}
+_OTHER = {"pre_process": IS_LAST, "post_process": IS_FIRST}
+
+
+class StageFlagOfOtherStage(Rule):
+    """`pre_process` is asked of the last stage, `post_process` of the first, or either is turned round."""
+
+    code, symbol = "E7240", "stage-flag-of-other-stage"
+    message = (
+        "`%(flag)s` is given `%(value)s`, which holds on another stage than the one that `%(flag)s` means"
+    )
+    advice = "Give it `%(right)s()`."
+    why = (
+        "`pre_process` builds and runs the embedding on the first stage, `post_process` the head on the last. On other "
+        "stages their parts meet values that they are not made for, and the ends go without."
+    )
+    symptom = Symptom.CRASH
+    runtime = "A size mismatch in the loss, or an AttributeError; with one stage both hold and nothing shows."
+    limits = "Only where the value is a plain question about the first or last stage."
+    fix_kind = "unsafe"
+    guide = "beyond the guide; 1.1 gives each stage its part"
+
+    bad = """
+    from megatron.core import parallel_state
+
+
+    def model_provider(build):
+        return build(
+            pre_process=parallel_state.is_pipeline_first_stage(),
+            post_process=parallel_state.is_pipeline_first_stage(),  # [stage-flag-of-other-stage]
+        )
+    """
+    good = """
+    from megatron.core import parallel_state
+
+
+    def model_provider(build):
+        return build(
+            pre_process=parallel_state.is_pipeline_first_stage(),
+            post_process=parallel_state.is_pipeline_last_stage(),
+        )
+    """
+
+    def check(self, analysis: Analysis) -> Iterator[Finding]:
+        for frame in functions(analysis.project, STAGED):
+            for node in frame.scope.nodes:
+                if isinstance(node, ast.Call):
+                    for word in node.keywords:
+                        yield from self._check(frame, word.arg or "", word.value)
+                for target, value in assignments(node):
+                    yield from self._check(frame, ast.unparse(target).removeprefix("self."), value)
+
+    def _check(self, frame: Frame, flag: str, value: ast.expr) -> Iterator[Finding]:
+        if flag not in _MEANT or not any(isinstance(part, ast.Call) for part in ast.walk(value)):
+            return
+        meant, right = _MEANT[flag]
+        if condition(value, frame) in (_OTHER[flag], ("not", (meant,))):
+            fix = None
+            if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
+                fix = unsafe(replace(frame.module, value.func, f"{ast.unparse(value.func.value)}.{right}"))
+            yield self.finding(
+                place_of(frame.module, value),
+                object=flag,
+                fix=fix,
+                flag=flag,
+                value=ast.unparse(value),
+                right=right,
+            )
