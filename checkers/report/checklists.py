@@ -33,7 +33,8 @@ class Check:
 
 STAGES = (
     Check("Each stage sets pre_process, share_embeddings_and_output_weights, config and input_tensor", "1.2",
-          "stage-attribute-missing stage-input-tensor-unset raw-config-forwarded", stages.attributes),
+          "stage-attribute-missing stage-input-tensor-unset raw-config-forwarded "
+          "stage-flag-of-other-stage", stages.attributes),
     Check("Each stage has set_input_tensor", "1.2",
           "stage-set-input-tensor-missing set-input-tensor-not-forwarded", stages.setters),
     Check("The first stage does not read input_tensor", "1.3", "first-stage-reads-input-tensor", stages.first_stage),
@@ -43,13 +44,14 @@ STAGES = (
     Check("Sending stages return a tuple; the last one returns its result alone", "1.3",
           "stage-output-not-tuple last-stage-packs-passthrough", stages.forms),
     Check("Only tensors cross: no int, shape, None or list", "1.4; Principle 11",
-          "stage-passes-non-tensor boundary-dtype-mismatch", stages.tensors_sent),
+          "stage-passes-non-tensor boundary-dtype-mismatch pipeline-dtype-missing", stages.tensors_sent),
     Check("No mask crosses, and each stage computes its masks as the original does", "Principle 11, traps 2 and 3",
           "stage-passes-mask mask-logic-replaced mask-path-not-loaded", stages.masks),
     Check("At most three feature tensors cross, and nothing that a stage can compute", "Principle 11",
           "stage-passes-too-many stage-passes-computable boundary-tensor-duplicated", stages.features_sent),
     Check("What crosses is contiguous and carries a gradient", "beyond the guide",
-          "stage-output-not-contiguous boundary-tensor-without-gradient", stages.received_tensors),
+          "stage-output-not-contiguous boundary-tensor-without-gradient "
+          "boundary-layout-changed", stages.received_tensors),
     Check("drop_path slices are those of the original", "1.4", "drop-path-not-from-total-depth", stages.drop_path),
     Check("Layers are recomputed with checkpoint()", "1.4", "stage-not-checkpointed checkpoint-of-non-tensor "
           "checkpoint-flag-missing", stages.recomputed),
@@ -60,10 +62,10 @@ STAGES = (
     Check("Stages take the original's parameters, as scalars with config, and **kwargs", "Principle 8; 11, trap 4",
           "stage-signature-drift stage-takes-yaml-config stage-kwargs-missing", stages.parameters),
     Check("The stages together hold the original's layers, so that its weights load", "Important principles; 1.4",
-          "depth-differs-from-original layer-split-drops-remainder", stages.original_depths),
+          "depth-differs-from-original layer-split-drops-remainder final-norm-on-every-stage", stages.original_depths),
     Check("Stages and modules compute what the original computes", "1.2", "differs-from-original", stages.compared),
     Check("Weights can be saved: sharded_state_dict or state_dict_for_save_checkpoint", "beyond the guide",
-          "stage-checkpoint-methods-missing file-name-lacks-axis", stages.saved),
+          "stage-checkpoint-methods-missing file-name-lacks-axis saved-state-not-restored", stages.saved),
 )  # fmt: skip
 
 TENSOR = (
@@ -117,7 +119,8 @@ TENSOR = (
 
 TRAINING = (
     Check("stage_shapes agree with what each stage returns", "3.1; Principle 11, trap 1",
-          "stage-shapes-count stage-shapes-mismatch stage-shapes-hard-coded stage-shapes-batch", training.stage_shapes),
+          "stage-shapes-count stage-shapes-mismatch stage-shapes-hard-coded stage-shapes-batch "
+          "schedule-argument-mismatch", training.stage_shapes),
     Check("The stage map holds every rank", "3.1", "stage-map-incomplete", training.stage_map),
     Check("dataset_provider returns Datasets, not DataLoaders", "3.3", "provider-returns-dataloader",
           training.dataset_provider),

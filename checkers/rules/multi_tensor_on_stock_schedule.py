@@ -13,6 +13,7 @@ from ..project.boundary import Boundaries
 from ..project.project import External, Project
 from ..project.stages import Stage, Stages
 from ..rule import Rule, Symptom
+from ..spmd.frames import functions
 from ..spmd.stage_paths import MIDDLE
 from ..spmd.virtual_stages import VirtualStages, certain, chosen
 from ..tpstate.verdicts import place_of
@@ -126,7 +127,7 @@ class MultiTensorOnStockSchedule(Rule):
             last = certain(virtual.forward, MIDDLE)[-1:]
             value = last[0].value if last and isinstance(last[0], ast.Return) else None
             sent = chosen(value, virtual.forward, MIDDLE) if value is not None else None
-            if not isinstance(sent, ast.Tuple | ast.List | ast.Dict) or _takes_apart(project):
+            if not isinstance(sent, ast.Tuple | ast.List | ast.Dict) or not _hands_on(project):
                 continue
             count = len(sent.keys if isinstance(sent, ast.Dict) else sent.elts)
             yield self.finding(
@@ -141,12 +142,37 @@ class MultiTensorOnStockSchedule(Rule):
             )
 
 
-def _takes_apart(project: Project) -> bool:
-    """Whether a training step may give the schedule a part of what the model returns."""
-    text = re.compile(
-        r"^[ \t]*[\w.]+[ \t]*,.*=[ \t]*(self\.)?\w*model\w*\(|\bmodel\w*\([^()]*\)\[", re.MULTILINE
-    )
-    return any(text.search(module.text) for module in project.modules if not project.is_framework(module))
+def _hands_on(project: Project) -> bool:
+    """Whether the training steps of the tree give the schedule what the model returns, as it comes."""
+    plain = False
+    for frame in functions(project, re.compile(r"\bmodel\(")):
+        names, calls = set[str](), [node for node in frame.scope.nodes if _calls_model(node)]
+        for node in frame.scope.nodes if calls else ():
+            if isinstance(node, ast.Assign) and _calls_model(node.value):
+                if not isinstance(node.targets[0], ast.Name):
+                    return False
+                names.add(node.targets[0].id)
+        for node in frame.scope.nodes if calls else ():
+            used = _used(node)
+            if used is not None and (ast.unparse(used) in names or _calls_model(used)):
+                return False
+            if isinstance(node, ast.Return) and isinstance(node.value, ast.Tuple):
+                plain |= ast.unparse(node.value.elts[0]) in names or _calls_model(node.value.elts[0])
+    return plain
+
+
+def _calls_model(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "model"
+
+
+def _used(node: ast.AST) -> ast.expr | None:
+    """What is taken apart, or asked for its type."""
+    if isinstance(node, ast.Subscript):
+        return node.value
+    if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Tuple):
+        return node.value
+    is_test = isinstance(node, ast.Call) and ast.unparse(node.func) in ("isinstance", "len", "type")
+    return node.args[0] if is_test and isinstance(node, ast.Call) and node.args else None
 
 
 def _several(project: Project, stage: Stage) -> Iterator[tuple[ast.AST, int]]:

@@ -13,7 +13,7 @@ from ..project.stages import Stages
 from .axes import last_name
 from .conditions import condition, decide
 from .frames import Frame, Scopes
-from .stage_paths import Answers
+from .stage_paths import MIDDLE, Answers
 
 STAGED = re.compile(r"\b(pre_process|post_process|is_pipeline_(first|last)_stage|is_pp_(first|last)_stage)\b")
 _MEGATRON = re.compile(r"^[ \t]*(?:from|import)[ \t]+megatron\.", re.MULTILINE)
@@ -60,7 +60,7 @@ class VirtualStages:
                 continue
             scopes = project.knowledge(Scopes)
             take = Frame(project, scopes.of(setter[0].module, setter[1]), cls)
-            received, is_unwrapped = _kept(setter[1])
+            received, is_unwrapped = _kept(take, setter[1])
             run = Frame(project, scopes.of(forward[0].module, forward[1]), cls)
             yield VirtualStage(cls, take, run, received, is_unwrapped)
 
@@ -96,12 +96,15 @@ def _asks(cls: ClassFacts) -> bool:
     )
 
 
-def _kept(setter: ast.FunctionDef) -> tuple[str, bool]:
-    """The attribute that a setter keeps its argument in, and whether it takes it apart first."""
+def _kept(take: Frame, setter: ast.FunctionDef) -> tuple[str, bool]:
+    """The attribute that a setter keeps its argument in on a middle stage, and whether it takes it apart first."""
     given = setter.args.args[1].arg
+    if ".set_input_tensor(" in take.module.text_of(setter):
+        return "", True
     names = {
         target.attr
-        for node in ast.walk(setter)
+        for statement in certain(take, MIDDLE)
+        for node in ast.walk(statement)
         if isinstance(node, ast.Assign)
         for target in node.targets
         if isinstance(target, ast.Attribute) and ast.unparse(target.value) == "self"

@@ -35,3 +35,8 @@ class Forecast(nn.Module):
         if not self.post_process:
             return x, field  # [multi-tensor-on-stock-schedule]
         return self.head(x)
+
+
+def forward_step(data_iterator, model):
+    out = model(next(data_iterator))
+    return out, out.mean

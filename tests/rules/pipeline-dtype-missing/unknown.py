@@ -1,0 +1,13 @@
+from settings import ModelParallelConfig
+
+
+def config(args, **extra):
+    return ModelParallelConfig(
+        tensor_model_parallel_size=args.tp,
+        pipeline_model_parallel_size=args.pp,
+        **extra,
+    )
+
+
+def plain(args):
+    return config(args, sequence_parallel=True)

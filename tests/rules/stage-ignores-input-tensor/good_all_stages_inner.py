@@ -1,0 +1,35 @@
+from megatron.core import parallel_state
+from torch import nn
+
+
+class Body(nn.Module):
+    def __init__(self, dim):
+        super().__init__()
+        self.layer = nn.Linear(dim, dim)
+
+    def forward(self, x, scale=1.0):
+        tokens, batch, width = x.shape
+        return self.layer(x) * scale
+
+
+class Forecast(nn.Module):
+    def __init__(self, channels, dim, pre_process=True, post_process=True):
+        super().__init__()
+        self.pre_process, self.post_process = pre_process, post_process
+        self.input_tensor = None
+        if pre_process:
+            self.embed = nn.Linear(channels, dim)
+        self.body = Body(dim)
+        if post_process:
+            self.head = nn.Linear(dim, channels)
+
+    def set_input_tensor(self, input_tensor):
+        if self.pre_process:
+            self.states = input_tensor[0]
+        else:
+            self.body.set_input_tensor(input_tensor[0])
+
+    def forward(self, field):
+        x = self.embed(field) if self.pre_process else field
+        x = self.body(x)
+        return self.head(x) if self.post_process else x
