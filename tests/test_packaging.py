@@ -75,6 +75,12 @@ def test_the_console_script_exists() -> None:
     assert callable(getattr(importlib.import_module(module), function))
 
 
+def test_the_package_runs_as_the_command() -> None:
+    command = [sys.executable, "-m", "onescience_check", "--version"]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    assert printed.stdout.startswith("onescience-check ")
+
+
 def test_importing_the_plugin_package_is_cheap() -> None:
     """Pylint imports it to look for `register`; nothing heavy may come with it."""
     code = "import sys, onescience_check.checkers; print([m for m in ('astroid', 'typer', 'rich') if m in sys.modules])"
