@@ -5,8 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
@@ -21,6 +20,7 @@ from .streams import (
     internal_error,
     not_written,
     prepare,
+    progress,
     say,
     standard_input,
     visible,
@@ -224,9 +224,9 @@ def _check(paths: Sequence[Path], settings: Settings, shown: _Shown, edited: Map
 
     fails = failing(settings)
     selected_rules(settings)  # an unknown name is refused before any file is read
-    with _progress() as progress:
+    with progress() as step:
         files = FileSet.gather(paths, settings, edited)
-        result = run(paths, settings, progress, files)
+        result = run(paths, settings, step, files)
     if shown.format is Format.json:
         from .json_report import render
     else:
@@ -263,8 +263,8 @@ def _report(paths: Sequence[Path], settings: Settings, format: ReportFormat) -> 
     for path in paths:
         if not os.path.exists(path):
             raise SettingsError(f"{path}: no such file or folder")
-    with _progress() as progress:
-        made = make_report(paths, settings, progress)
+    with progress() as step:
+        made = make_report(paths, settings, step)
     if format is ReportFormat.json:
         from .report_json import render
     elif format is ReportFormat.markdown:
@@ -285,18 +285,3 @@ def _sizes(text: str) -> tuple[int, ...]:
         return sizes(text)
     except (TypeError, ValueError):
         raise typer.BadParameter(f"{text!r}: write sizes such as 1,2,4,8", param_hint="--tp") from None
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[str, int, int], None] | None]:
-    """A bar on standard error while it is a terminal, and nothing otherwise."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
-    columns: list[Any] = [TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()]
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("reading files", total=None)
-        yield lambda step, done, total: bar.update(task, description=step, completed=done, total=total)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from ..facts.module import ClassFacts
 from ..project.project import Project
 from . import attributes, building, calls, expressions
+from .callables import Bound, Func, Partial
 from .demand import Demand, worth_running
 from .events import Built, Log
 from .frames import Frame, OutOfFuel
@@ -15,7 +16,7 @@ from .interpreter import Interpreter
 from .states import State
 from .summaries import Summaries
 from .symbols import Poly
-from .values import UNKNOWN, Bound, Cls, Func, Known, Obj, Partial, Sym, Tensor, Value
+from .values import UNKNOWN, Cls, Known, Obj, Sym, Tensor, Value
 
 FUEL, GUIDE_FUEL = 30_000, 60_000
 """Steps for one class. The guide's stages hold whole models; elsewhere each layer is run on its own as well."""

@@ -7,6 +7,7 @@ import ast
 from ..facts.module import ClassFacts
 from ..project.project import NamespaceRef
 from . import building, calls, expressions, lookups, tensors
+from .callables import Bound, Func, ObjMethod, Partial, Super
 from .events import NoneUsed, PairUsed, TensorKeyed
 from .frames import Frame
 from .interpreter import Interpreter
@@ -16,20 +17,15 @@ from .values import (
     HEADS,
     TP,
     UNKNOWN,
-    Bound,
     Cls,
     Const,
-    Func,
     Heap,
     Known,
     Mod,
     NothingReturned,
     Obj,
-    ObjMethod,
     Pair,
-    Partial,
     Seq,
-    Super,
     Sym,
     Tensor,
     Unknown,

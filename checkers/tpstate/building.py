@@ -7,27 +7,13 @@ from typing import Any
 
 from ..facts.module import ClassFacts
 from . import attention, attributes, binding, calls, layers, recall, running, torch_layers
+from .callables import Func
 from .events import Built, EntryCalled, Event, Rejected, UnknownKey
 from .interpreter import Interpreter
 from .provider_table import Provider
 from .providers import dispatches, provider_for
 from .summaries import Reads
-from .values import (
-    NONE,
-    OPEN,
-    UNKNOWN,
-    Cls,
-    Const,
-    Delayed,
-    Func,
-    Heap,
-    Known,
-    Kwargs,
-    Obj,
-    Seq,
-    Tensor,
-    Value,
-)
+from .values import NONE, OPEN, UNKNOWN, Cls, Const, Delayed, Heap, Known, Kwargs, Obj, Seq, Tensor, Value
 
 _INPUTS = ("input_", "input", "x", "hidden_states")
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from . import arithmetic, attributes, calls, conditions, indexing, instance_tests
+from .callables import Func
 from .choices import Choice
 from .interpreter import Interpreter
 from .symbols import Poly
@@ -17,7 +18,6 @@ from .values import (
     UNKNOWN,
     Cls,
     Const,
-    Func,
     Heap,
     Kwargs,
     Obj,

@@ -17,6 +17,7 @@ from . import (
     running,
     tensors,
 )
+from .callables import Bound, Func, ObjMethod, Partial, Super, TensorMethod
 from .choices import Choice
 from .events import BiasDropped, EntryCalled, NoneUsed, PairUsed, UnknownKey
 from .frames import Frame
@@ -25,25 +26,19 @@ from .states import State
 from .values import (
     OPEN,
     UNKNOWN,
-    Bound,
     Cls,
     Const,
-    Func,
     Heap,
     Known,
     Kwargs,
     NoEntry,
     NothingReturned,
     Obj,
-    ObjMethod,
     Pair,
-    Partial,
     Seq,
-    Super,
     Sym,
     Table,
     Tensor,
-    TensorMethod,
     Value,
 )
 

@@ -7,6 +7,7 @@ import operator
 from typing import Any
 
 from . import calls, expressions
+from .callables import Func
 from .choices import Choice
 from .flags import implied
 from .frames import Frame
@@ -14,7 +15,6 @@ from .interpreter import Interpreter
 from .values import (
     Cls,
     Const,
-    Func,
     Heap,
     Known,
     Mod,

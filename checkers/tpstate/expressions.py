@@ -6,25 +6,11 @@ import ast
 from collections.abc import Callable
 
 from . import arithmetic, attributes, calls, comprehensions, conditions, indexing, lookups
+from .callables import Func
 from .choices import Choice, choose
 from .frames import Frame, OutOfFuel
 from .interpreter import Interpreter
-from .values import (
-    MAX_ITEMS,
-    NONE,
-    UNKNOWN,
-    Cls,
-    Const,
-    Func,
-    Heap,
-    Obj,
-    Seq,
-    Slice,
-    Sym,
-    Table,
-    Tensor,
-    Value,
-)
+from .values import MAX_ITEMS, NONE, UNKNOWN, Cls, Const, Heap, Obj, Seq, Slice, Sym, Table, Tensor, Value
 
 
 def evaluate(interp: Interpreter, frame: Frame, node: ast.expr) -> Value:

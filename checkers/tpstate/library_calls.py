@@ -19,6 +19,7 @@ from . import (
     layers,
     tensors,
 )
+from .callables import Func, Partial
 from .events import FLAG_LEFT_OUT, Checkpointed, Divided
 from .interpreter import Interpreter
 from .states import State
@@ -29,13 +30,11 @@ from .values import (
     UNKNOWN,
     Cls,
     Const,
-    Func,
     Heap,
     Known,
     Kwargs,
     Mod,
     Obj,
-    Partial,
     Seq,
     Sym,
     Table,

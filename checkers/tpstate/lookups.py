@@ -7,9 +7,10 @@ import ast
 from ..facts.module import ClassFacts, ModuleFacts
 from ..project.project import External, FunctionRef, NamespaceRef, Ref, ValueRef
 from . import expressions
+from .callables import Func
 from .frames import Frame
 from .interpreter import Interpreter
-from .values import UNKNOWN, Cls, Func, Heap, Known, Mod, Table, Value
+from .values import UNKNOWN, Cls, Heap, Known, Mod, Table, Value
 
 
 def lookup(interp: Interpreter, frame: Frame, name: str) -> Value:

@@ -5,24 +5,9 @@ from __future__ import annotations
 import ast
 
 from . import arithmetic, attributes, building, calls, indexing, layers, providers
+from .callables import ObjMethod, Super
 from .interpreter import Interpreter
-from .values import (
-    MAX_ITEMS,
-    NONE,
-    UNKNOWN,
-    Cls,
-    Const,
-    Heap,
-    Kwargs,
-    NoEntry,
-    Obj,
-    ObjMethod,
-    Pair,
-    Seq,
-    Super,
-    Table,
-    Value,
-)
+from .values import MAX_ITEMS, NONE, UNKNOWN, Cls, Const, Heap, Kwargs, NoEntry, Obj, Pair, Seq, Table, Value
 
 
 def call_method(

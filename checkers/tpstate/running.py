@@ -5,26 +5,13 @@ from __future__ import annotations
 import ast
 
 from . import binding, expressions, library_calls, recall, statements
+from .callables import Func
 from .choices import Choice, choose
 from .events import Event, Rejected
 from .frames import Frame
 from .interpreter import MAX_DEPTH, MAX_SAME_FUNCTION, Interpreter
 from .providers import dispatches
-from .values import (
-    NONE,
-    UNKNOWN,
-    Cls,
-    Const,
-    Func,
-    Heap,
-    Kwargs,
-    NothingReturned,
-    Obj,
-    Seq,
-    Sym,
-    Tensor,
-    Value,
-)
+from .values import NONE, UNKNOWN, Cls, Const, Heap, Kwargs, NothingReturned, Obj, Seq, Sym, Tensor, Value
 
 
 def run_function(

@@ -6,14 +6,13 @@ import ast
 import enum
 from collections.abc import Callable
 
-from ..facts.module import Import
-from ..project.project import Ref
-from . import arithmetic, conditions, expressions, indexing, lookups
+from . import arithmetic, conditions, expressions, importing, indexing
+from .callables import Func
 from .choices import Choice
 from .flags import implied
 from .frames import Frame
 from .interpreter import Interpreter
-from .values import NONE, UNKNOWN, Func, Heap, Known, Obj, Tensor, Unknown, Value
+from .values import NONE, UNKNOWN, Heap, Obj, Tensor, Unknown, Value
 
 
 class Flow(enum.Enum):
@@ -235,23 +234,8 @@ def _class(interp: Interpreter, frame: Frame, node: ast.ClassDef) -> Flow:
     return Flow.NEXT
 
 
-def _import(interp: Interpreter, frame: Frame, node: ast.Import) -> Flow:
-    for alias in node.names:
-        dotted = alias.name if alias.asname else alias.name.split(".")[0]
-        found = interp.project.find_module(dotted, frame.module)
-        value: Value = lookups.of_ref(interp, found, dotted) if found is not None else Known(dotted)
-        interp.write(frame.vars, alias.asname or dotted, value)
-    return Flow.NEXT
-
-
-def _import_from(interp: Interpreter, frame: Frame, node: ast.ImportFrom) -> Flow:
-    module = frame.module.absolute("." * node.level + (node.module or ""))
-    for alias in node.names:
-        if alias.name == "*":
-            continue
-        ref: Ref | None = interp.project.imported(frame.module, Import(module, alias.name, node.lineno))
-        value = lookups.of_ref(interp, ref, alias.name) if ref is not None else UNKNOWN
-        interp.write(frame.vars, alias.asname or alias.name, value)
+def _import(interp: Interpreter, frame: Frame, node: ast.Import | ast.ImportFrom) -> Flow:
+    importing.bind(interp, frame, node)
     return Flow.NEXT
 
 
@@ -298,7 +282,7 @@ _HANDLERS: dict[type, Callable[..., Flow]] = {
     ast.FunctionDef: _function,
     ast.ClassDef: _class,
     ast.Import: _import,
-    ast.ImportFrom: _import_from,
+    ast.ImportFrom: _import,
     ast.Delete: _delete,
     ast.Match: _match,
 }

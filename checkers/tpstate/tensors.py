@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from . import calls, placements, tensor_names, tensor_products
+from .callables import TensorMethod
 from .events import (
     FusedLoad,
     ThirdsTaken,
@@ -13,21 +14,7 @@ from .interpreter import Interpreter
 from .states import State
 from .symbols import Poly
 from .tensor_names import ADDITIVE, ARITHMETIC, KEEP, MOVE, REDUCE, RESHAPE, SCALAR, SPLIT
-from .values import (
-    PER_RANK,
-    TP,
-    UNKNOWN,
-    Const,
-    Heap,
-    Kwargs,
-    Seq,
-    Sym,
-    Tensor,
-    TensorMethod,
-    Value,
-    number,
-    poly_of,
-)
+from .values import PER_RANK, TP, UNKNOWN, Const, Heap, Kwargs, Seq, Sym, Tensor, Value, number, poly_of
 
 
 def attribute(interp: Interpreter, tensor: Tensor, attr: str, node: ast.expr) -> Value:

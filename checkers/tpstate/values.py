@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -130,33 +129,6 @@ class Cls(Value):
         return hash(self.dotted)
 
 
-@dataclass(frozen=True, eq=False)
-class Func(Value):
-    """A function or lambda of the tree with the frame it closes over."""
-
-    node: ast.FunctionDef | ast.Lambda
-    module: ModuleFacts
-    closure: dict[str, Value] | None = None
-    owner: ClassFacts | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class Bound(Value):
-    """A method bound to its object."""
-
-    func: Func
-    self: Value
-
-
-@dataclass(frozen=True, eq=False)
-class Partial(Value):
-    """functools.partial"""
-
-    func: Value
-    args: tuple[Value, ...]
-    kwargs: dict[str, Value]
-
-
 @dataclass(frozen=True)
 class Known(Value):
     """A function of a library or a builtin, by its dotted name."""
@@ -165,31 +137,11 @@ class Known(Value):
 
 
 @dataclass(frozen=True)
-class TensorMethod(Value):
-    owner: Tensor
-    name: str
-
-
-@dataclass(frozen=True, eq=False)
-class ObjMethod(Value):
-    """A method of an object whose class is not in the tree (list.append, dict.get, nn.Module.to)."""
-
-    owner: Value
-    name: str
-
-
-@dataclass(frozen=True)
 class Mod(Value):
     """A Python module or namespace of the tree."""
 
     facts: ModuleFacts | None
     dotted: str
-
-
-@dataclass(frozen=True)
-class Super(Value):
-    obj: Value
-    after: ClassFacts
 
 
 _serial = itertools.count()
