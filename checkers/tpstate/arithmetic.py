@@ -143,6 +143,8 @@ def _tags(op: ast.operator, left: Value, right: Value) -> frozenset[str]:
             tags |= {PER_RANK}
         elif HEADS in theirs:
             tags -= {HEADS}
+        if PER_RANK in mine and PER_RANK in theirs:
+            tags -= {PER_RANK}  # a ratio of two shares is that of the wholes
     elif isinstance(op, ast.Mult):
         tags -= {HEADS}
         if TP in mine or TP in theirs:
