@@ -52,6 +52,8 @@ class Arguments:
             silent, given = (a, b) if theirs is None else (b, a)
             default = None
             if theirs is None or mine is None:
+                if "**" in silent.names:
+                    continue
                 known, default = self._default(silent, name, given)
                 if not known:
                     continue

@@ -230,7 +230,8 @@ def _bag(node: Node) -> Counter[str]:
     found: Counter[str] = Counter()
     for part in reachable(node):
         if part.op not in skipped and part.op.removeprefix("f:") not in VIEWS:
-            found[f"{part.op} {part.args[0].value}" if part.op == "call" else part.op] += 1
+            name = f"call {part.args[0].value}" if part.op == "call" else part.op
+            found["loop" if name == "first turn" else name] += 1
     return found
 
 

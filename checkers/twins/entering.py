@@ -14,6 +14,7 @@ from .nodes import Node
 
 Trace = Callable[[ast.expr, Frame], Node]
 _MAX_DEPTH = 6
+_MAX_CALLS = 500
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +63,8 @@ def run_method(
     trace: Trace,
 ) -> Node:
     """What a method of the class returns; what it stores is stored."""
-    if frame.depth >= _MAX_DEPTH:
+    frame.side.entered += 1
+    if frame.depth >= _MAX_DEPTH or frame.side.entered > _MAX_CALLS:
         return frame.node("opaque", values, node, value=function.name)
     every = [*function.args.posonlyargs, *function.args.args]
     static = any(isinstance(mark, ast.Name) and mark.id == "staticmethod" for mark in function.decorator_list)

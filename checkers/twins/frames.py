@@ -23,7 +23,7 @@ class Side:
     """One class of a pair while it is traced.
 
     `attrs` holds what its constructor stores, `tuples` the attributes whose calls return a tensor and a bias, `extra`
-    the parameters that only split code has, with their defaults.
+    the parameters that only split code has, with their defaults, `entered` counts the calls of own methods.
     """
 
     project: Project
@@ -33,6 +33,7 @@ class Side:
     tuples: set[str] = field(default_factory=set)
     extra: dict[str, ast.expr | None] = field(default_factory=dict)
     input_tensor: Node | None = None
+    entered: int = 0
     run: Callable[[Sequence[ast.stmt], Frame], Node | None] = lambda body, frame: None
 
 

@@ -83,6 +83,7 @@ CONTRASTS = (
     frozenset("f:zeros f:ones f:empty f:rand f:randn f:zeros_like f:ones_like f:empty_like".split()),
     frozenset(f"f:{name}" for name in INITIALISERS),
     frozenset("> >= < <= ==".split()),
+    frozenset(("loop", "first turn")),
     frozenset("and or".split()),
 )
 """Operations that surely differ from each other."""
