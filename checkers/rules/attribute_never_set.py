@@ -1,0 +1,118 @@
+"""E7318"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..facts.module import ClassFacts
+from ..finding import Evidence, Finding
+from ..project.own_attributes import is_closed, known, reads
+from ..project.project import Project
+from ..rule import Rule, Symptom
+from ..tpstate.verdicts import place_of
+
+if TYPE_CHECKING:
+    from ..tpstate.analysis import Analysis
+
+
+class AttributeNeverSet(Rule):
+    """A module reads an attribute of itself that nothing sets."""
+
+    code, symbol = "E7318", "attribute-never-set"
+    message = "`self.%(name)s` is read here, and neither `%(cls)s` nor a base of it sets it%(elsewhere)s"
+    advice = "%(typed)s"
+    why = (
+        "When a model is cut into stages, layers move between constructors; a forward that still names one of another "
+        "stage fails on that rank alone, and the others wait for it."
+    )
+    symptom = Symptom.CRASH
+    runtime = "AttributeError: object has no attribute, on the ranks of this stage"
+    limits = (
+        "Silent where a base cannot be seen, where attributes are set by name or from outside, where the class "
+        "mentions the name as text, and for classes with subclasses."
+    )
+    guide = "beyond the guide"
+
+    bad = """
+    from torch import nn
+
+
+    class Net_stage0(nn.Module):
+        def __init__(self, dim):
+            super().__init__()
+            self.embed = nn.Linear(3, dim)
+
+        def set_input_tensor(self, input_tensor):
+            self.input_tensor = input_tensor
+
+        def forward(self, x):
+            return self.widen(self.embed(x))  # [attribute-never-set]
+    """
+    good = """
+    from torch import nn
+
+
+    class Net_stage0(nn.Module):
+        def __init__(self, dim):
+            super().__init__()
+            self.embed = nn.Linear(3, dim)
+            self.widen = nn.Linear(dim, 2 * dim)
+
+        def set_input_tensor(self, input_tensor):
+            self.input_tensor = input_tensor
+
+        def forward(self, x):
+            return self.widen(self.embed(x))
+    """
+
+    def check(self, analysis: Analysis) -> Iterator[Finding]:
+        project = analysis.project
+        for cls in project.classes():
+            if project.is_framework(cls.module) or not project.is_module_class(cls):
+                continue
+            candidates = [node for node in reads(cls) if not _mentioned(cls, node.attr)]
+            names = {node.attr for node in candidates}
+            if not names or not names - known(project, cls) or not is_closed(project, cls):
+                continue
+            if any(other is not cls and cls in project.mro(other) for other in project.classes()):
+                continue  # a base may read what each of its subclasses sets
+            unset = names - known(project, cls)
+            seen: set[str] = set()
+            for node in candidates:
+                if node.attr in unset and node.attr not in seen and not _set_outside(project, node.attr):
+                    seen.add(node.attr)
+                    yield self._finding(project, cls, node)
+
+    def _finding(self, project: Project, cls: ClassFacts, node: ast.Attribute) -> Finding:
+        other = next((c for c in cls.module.classes.values() if c is not cls and _sets(c, node.attr)), None)
+        near = difflib.get_close_matches(node.attr, sorted(known(project, cls)), 1, 0.8)
+        return self.finding(
+            place_of(cls.module, node),
+            object=cls.name,
+            evidence=()
+            if other is None
+            else (Evidence(cls.module.display, other.node.lineno, f"`{other.name}` sets its own"),),
+            name=node.attr,
+            cls=cls.name,
+            elsewhere="" if not near else f" (it sets `self.{near[0]}`)",
+            typed=f"Set `self.{node.attr}` in the constructor"
+            + (f", or write `self.{near[0]}`." if near else " of this class, or call what this class has."),
+        )
+
+
+def _mentioned(cls: ClassFacts, name: str) -> bool:
+    return re.search(rf"""['"]{re.escape(name)}['"]""", cls.text) is not None
+
+
+def _sets(cls: ClassFacts, name: str) -> bool:
+    return re.search(rf"\bself\.{re.escape(name)}\s*(?::[^=\n]+)?=[^=]", cls.text) is not None
+
+
+def _set_outside(project: Project, name: str) -> bool:
+    """Whether code sets the attribute on some other object: `model.name = …`."""
+    pattern = re.compile(rf"(?<!\bself)\.{re.escape(name)}\s*(?:,[^=\n]*)?=[^=]")
+    return any(f".{name}" in module.text and pattern.search(module.text) for module in project.modules)

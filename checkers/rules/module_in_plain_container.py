@@ -1,0 +1,134 @@
+"""E7319"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..facts.module import ClassFacts
+from ..facts.nodes import walk
+from ..finding import Edit, Finding
+from ..project.project import External, Project, dotted_name
+from ..rule import Rule, Symptom
+from ..tpstate.fixes import insert_after, insert_before, unsafe
+from ..tpstate.verdicts import place_of
+
+if TYPE_CHECKING:
+    from ..tpstate.analysis import Analysis
+
+
+class ModuleInPlainContainer(Rule):
+    """Layers are kept in a plain list or dict, where torch does not find them."""
+
+    code, symbol = "E7319", "module-in-plain-container"
+    message = "`self.%(name)s` is a plain %(kind)s of `%(made)s`: torch does not see the modules in it"
+    advice = "Write `%(typed)s`."
+    why = (
+        "Parameters of modules in a plain list or dict are not registered: the optimizer does not train them, a "
+        "checkpoint does not hold them, `.cuda()` leaves them behind, and gradients are not reduced over the ranks."
+    )
+    symptom = Symptom.WRONG_NUMBERS
+    runtime = "an error about devices on a GPU, or layers that never change and are not saved"
+    limits = (
+        "Only where the container is written with its modules in the constructor of a module that calls them, and is "
+        "not wrapped or registered in another way."
+    )
+    guide = "beyond the guide"
+    fix_kind = "unsafe"
+
+    bad = """
+    from torch import nn
+
+
+    class DistributedFuser(nn.Module):
+        def __init__(self, dim, depth):
+            super().__init__()
+            self.blocks = [nn.Linear(dim, dim) for _ in range(depth)]  # [module-in-plain-container]
+
+        def forward(self, x):
+            for block in self.blocks:
+                x = block(x)
+            return x
+    """
+    good = """
+    from torch import nn
+
+
+    class DistributedFuser(nn.Module):
+        def __init__(self, dim, depth):
+            super().__init__()
+            self.blocks = nn.ModuleList([nn.Linear(dim, dim) for _ in range(depth)])
+
+        def forward(self, x):
+            for block in self.blocks:
+                x = block(x)
+            return x
+    """
+
+    def check(self, analysis: Analysis) -> Iterator[Finding]:
+        project = analysis.project
+        for cls in project.classes():
+            built = cls.methods.get("__init__")
+            if built is None or project.is_framework(cls.module) or not project.is_module_class(cls):
+                continue
+            for node in walk(built):
+                if isinstance(node, ast.Assign) and len(node.targets) == 1:
+                    name, made = dotted_name(node.targets[0]) or "", _made(project, cls, node.value)
+                    if made is None or not re.fullmatch(r"self\.\w+", name) or _taken_care_of(cls, name):
+                        continue
+                    kind = "ModuleDict" if isinstance(node.value, ast.Dict | ast.DictComp) else "ModuleList"
+                    yield self.finding(
+                        place_of(cls.module, node),
+                        object=cls.name,
+                        fix=unsafe(*_wrapped(cls, node.value, kind)),
+                        name=name.removeprefix("self."),
+                        kind="dict" if kind == "ModuleDict" else "list",
+                        made=made,
+                        typed=f"{name} = nn.{kind}({'{…}' if kind == 'ModuleDict' else '[…]'})",
+                    )
+
+
+def _wrapped(cls: ClassFacts, value: ast.expr, kind: str) -> tuple[Edit, Edit]:
+    return insert_before(cls.module, value, f"nn.{kind}("), insert_after(cls.module, value, ")")
+
+
+def _made(project: Project, cls: ClassFacts, value: ast.expr) -> str | None:
+    """The module class that a list or dict display is made of, where all of it is."""
+    if isinstance(value, ast.ListComp):
+        items = [value.elt]
+    elif isinstance(value, ast.DictComp):
+        items = [value.value]
+    elif isinstance(value, ast.List):
+        items = value.elts
+    elif isinstance(value, ast.Dict):
+        items = value.values
+    else:
+        return None
+    names = [_module_class(project, cls, item) for item in items]
+    return names[0] if names and None not in names else None
+
+
+def _module_class(project: Project, cls: ClassFacts, node: ast.expr) -> str | None:
+    name = dotted_name(node.func) if isinstance(node, ast.Call) else None
+    ref = project.resolve(cls.module, name) if name else None
+    if isinstance(ref, ClassFacts) and project.is_module_class(ref):
+        return ref.name
+    is_torch = isinstance(ref, External) and re.fullmatch(
+        r"torch\.nn\.(?!Parameter|init)[A-Z]\w+", ref.dotted
+    )
+    return name if is_torch else None
+
+
+def _taken_care_of(cls: ClassFacts, name: str) -> bool:
+    """Whether the container is never called from, or its modules reach torch in another way."""
+    text, bare = cls.text, re.escape(name)
+    if re.search(
+        rf"(ModuleList|ModuleDict|Sequential)\(\s*\*?{bare}\b|add_module|register_module|setattr\(", text
+    ):
+        return True
+    if len(re.findall(rf"{bare}\s*(?::[^=\n]+)?=[^=]", text)) > 1:
+        return True
+    forward = cls.methods.get("forward")
+    return forward is None or not any(dotted_name(node) == name for node in walk(forward))
