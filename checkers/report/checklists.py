@@ -39,7 +39,7 @@ STAGES = (
           "stage-set-input-tensor-missing set-input-tensor-not-forwarded", stages.setters),
     Check("The first stage does not read input_tensor", "1.3", "first-stage-reads-input-tensor", stages.first_stage),
     Check("Later stages compute from input_tensor, list or tuple", "1.3",
-          "stage-ignores-input-tensor stage-input-not-list-safe", stages.later_stages),
+          "stage-ignores-input-tensor stage-input-not-list-safe received-tensor-changed-in-place", stages.later_stages),
     Check("Middle stages hand skip and meta on unchanged", "1.3", "stage-passthrough-changed", stages.middle_stages),
     Check("Sending stages return a tuple; the last one returns its result alone", "1.3",
           "stage-output-not-tuple last-stage-packs-passthrough", stages.forms),
@@ -103,7 +103,7 @@ TENSOR = (
           "fuser-mask-access-unsafe fuser-input-not-normalized submodule-not-given-dict", parallel.fusers),
     Check("Modules are given the arguments they take, and use them", "beyond the guide",
           "style-arguments-rejected forward-arguments-rejected forward-returns-none parameter-dropped "
-          "argument-of-another-name loop-result-not-carried", parallel.chain),
+          "argument-of-another-name loop-result-not-carried attribute-never-set module-in-plain-container", parallel.chain),
     Check("No import cycle, no wrapper imported into its own family", "Important principles",
           "distributed-import-cycle wrapper-import-in-distributed", parallel.distributed_modules),
     Check("Parameters and collectives are right on every rank", "beyond the guide",
