@@ -103,7 +103,8 @@ TENSOR = (
           "fuser-mask-access-unsafe fuser-input-not-normalized submodule-not-given-dict", parallel.fusers),
     Check("Modules are given the arguments they take, and use them", "beyond the guide",
           "style-arguments-rejected forward-arguments-rejected forward-returns-none parameter-dropped "
-          "argument-of-another-name loop-result-not-carried attribute-never-set module-in-plain-container", parallel.chain),
+          "argument-of-another-name loop-result-not-carried attribute-never-set module-in-plain-container",
+          parallel.chain),
     Check("No import cycle, no wrapper imported into its own family", "Important principles",
           "distributed-import-cycle wrapper-import-in-distributed", parallel.distributed_modules),
     Check("Parameters and collectives are right on every rank", "beyond the guide",
