@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
 
 _CONVERTS = re.compile(r"\.float\(|float32|float16|dtype|half\(|autocast")
+_CONVERTS_IN_LOSS = re.compile(r"\.float\(|float32|float16|half\(|autocast|type_as|\.to\(")
 _WHOLE_NUMBERS = re.compile(r"token|input_ids|mask|text|position|index|graph|seq", re.IGNORECASE)
 
 
@@ -101,6 +102,7 @@ class BatchNotFloat32(Rule):
                 if not reads:
                     continue
                 batch = Batch(step, reads)
+                yield from self._other_type(script, step, batch)
                 for value, target in (*_model_inputs(script, step), *_loss_inputs(script, step)):
                     if target == "the model" and "label" in ast.unparse(value):
                         continue  # a language model takes its token labels itself
@@ -120,6 +122,29 @@ class BatchNotFloat32(Rule):
                             target=target,
                             typed=typed,
                         )
+
+    def _other_type(self, script: TrainingScript, step: Scope, batch: Batch) -> Iterator[Finding]:
+        """Input of a stage that the step turns into float64 or, in a run that is not fp16, into float16."""
+        if not script.drives_stages:
+            return
+        for value, target in _model_inputs(script, step):
+            made = step.bound.get(value.id, []) if isinstance(value, ast.Name) else [value]
+            for node in made:
+                if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+                    continue
+                wrong = node.func.attr == "double" or (
+                    node.func.attr == "half" and "fp16" not in script.module.text
+                )
+                if wrong and batch.is_raw(node.func.value):
+                    yield self.finding(
+                        place_of(step.module, node),
+                        fix=unsafe(replace(step.module, node, f"{ast.unparse(node.func.value)}.float()")),
+                        object=step.function.name if step.function is not None else "",
+                        value=ast.unparse(node),
+                        read=ast.unparse(batch.reads[0]),
+                        target=target,
+                        typed=f"{ast.unparse(node.func.value)}.float()",
+                    )
 
 
 def _as_float32(value: ast.expr) -> str:
@@ -148,6 +173,16 @@ def _loss_inputs(script: TrainingScript, step: Scope) -> Iterator[tuple[ast.expr
         if not _CONVERTS.search(ast.unparse(binding.function)):
             for value in (*binding.bound, *binding.named.values()):
                 yield value, f"the loss `{getattr(binding.function, 'name', 'lambda')}`"
+        loss = binding.loss
+        if loss is None or loss.outer is None or loss.outer.function is not step.function:
+            continue
+        if _CONVERTS_IN_LOSS.search(ast.unparse(binding.function)):
+            continue
+        taken: set[str] = set()
+        for node in loss.nodes:  # what the closure takes from the step
+            if isinstance(node, ast.Name) and loss.owner_of(node.id) is loss.outer and node.id not in taken:
+                taken.add(node.id)
+                yield node, f"the loss `{getattr(binding.function, 'name', 'lambda')}`"
 
 
 def _datasets(script: TrainingScript) -> tuple[bool, bool]:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..finding import Finding
+from ..project.data_reads import stages_of
+from ..project.function_returns import falls_off, is_none, is_plain
+from ..project.scopes import Scope
+from ..project.stages import Stages
+from ..project.training import Training
 from ..rule import Rule, Symptom
 from ..tpstate.events import NoneUsed
-from ..tpstate.verdicts import by_site, first_certain, owner_name, site_place
+from ..tpstate.verdicts import by_site, first_certain, owner_name, place_of, site_place
 
 if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
@@ -25,7 +31,7 @@ class ForwardReturnsNone(Rule):
     runtime = "AttributeError: 'NoneType' object has no attribute 'shape', in another file than the fault"
     limits = (
         "Silent where more than one open condition leads to the end of the forward, and where a written `return None` "
-        "depends on an open condition."
+        "depends on an open condition. Of a training script, the functions that `pretrain` is given."
     )
     guide = "beyond the guide"
     maturity = "stable"
@@ -88,3 +94,55 @@ class ForwardReturnsNone(Rule):
                 when=" on one of its paths" if chosen.choice else "",
                 how=chosen.how,
             )
+        for scope, owner, how in _called_by_the_schedule(analysis):
+            yield from self._without_value(scope, owner, how)
+
+    def _without_value(self, scope: Scope, owner: str, how: str) -> Iterator[Finding]:
+        """Ends of one function without a value."""
+        function = scope.function
+        assert function is not None
+        returns = [node for node in scope.nodes if isinstance(node, ast.Return)]
+        empty: list[tuple[ast.AST, bool]] = [
+            (node, len(returns) == 1) for node in returns if is_none(node.value)
+        ]
+        if falls_off(function.body):
+            last = function.body[-1]
+            by_stage = isinstance(last, ast.If) and bool(stages_of(last.test, scope)[0])
+            is_open = isinstance(last, ast.If | ast.Try | ast.With | ast.Match | ast.For | ast.While)
+            empty.append((last, not returns or by_stage or not is_open))
+        for node, decided in empty:
+            yield self.finding(
+                place_of(scope.module, node if returns else function),
+                object=owner,
+                decided=decided,
+                forward=f"{owner}.forward" if owner else function.name,
+                when=" on one of its paths"
+                if len(returns) > 1 or (returns and not is_none(returns[0].value))
+                else "",
+                how=how,
+            )
+
+
+def _called_by_the_schedule(analysis: Analysis) -> Iterator[tuple[Scope, str, str]]:
+    """The functions and stages whose result Megatron uses: the function, its class, and what becomes of the result."""
+    for script in analysis.project.knowledge(Training):
+        for parameter, how in _HANDED.items():
+            scope = script.handed(parameter)
+            if scope is not None and is_plain(scope):
+                yield scope, "", how
+    for stage in analysis.project.knowledge(Stages):
+        forward = stage.cls.methods.get("forward")
+        if forward is not None and (stage.is_first or stage.is_last or stage.previous is not None):
+            scope = Scope(stage.cls.module, forward)
+            if is_plain(scope):
+                yield (
+                    scope,
+                    stage.cls.name,
+                    "the loss takes it" if stage.is_last else "the next stage receives it",
+                )
+
+
+_HANDED = {
+    "model_provider": "Megatron trains the model that it returns",
+    "forward_step_func": "the schedule takes an output and a loss function from it",
+}

@@ -7,24 +7,27 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..finding import Finding
+from ..project.function_returns import is_none, is_plain, step_problem
 from ..project.loss_binding import loss_bindings
 from ..project.project import dotted_name
 from ..project.scopes import Scope
-from ..project.training import Training
+from ..project.training import Training, TrainingScript
 from ..rule import Rule, Symptom
+from ..tpstate.fixes import replace, unsafe
 from ..tpstate.verdicts import place_of
 
 if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
 
+_LOSS = "loss, num_tokens, {name: value}"
 _REDUCTIONS = frozenset("mean sum item mse_loss l1_loss smooth_l1_loss cross_entropy huber_loss abs".split())
 
 
 class LossReturnContract(Rule):
-    """The loss function does not return `(loss, num_tokens, dict)`."""
+    """The loss function does not return `(loss, num_tokens, dict)`, or the step not `(output, loss function)`."""
 
     code, symbol = "E7513", "loss-return-contract"
-    message = "`%(loss)s` returns %(problem)s; the schedule takes (loss, num_tokens, {name: value}) apart"
+    message = "`%(loss)s` returns %(problem)s; the schedule takes (%(wanted)s) apart"
     advice = 'Write `return loss, torch.tensor(1, device=loss.device), {"loss": loss.detach()}`: a mean counts as one.'
     why = "The schedule takes the result apart to scale the loss by the tokens and to report the values of the dict."
     symptom = Symptom.CRASH
@@ -61,6 +64,7 @@ class LossReturnContract(Rule):
 
     def check(self, analysis: Analysis) -> Iterator[Finding]:
         for script in analysis.project.knowledge(Training):
+            yield from self._step(script)
             for step in script.forward_steps:
                 for binding in loss_bindings(script, step):
                     loss = binding.loss
@@ -74,7 +78,27 @@ class LossReturnContract(Rule):
                         )
                         if problem is not None:
                             place, name = place_of(loss.module, node), loss.function.name
-                            yield self.finding(place, object=name, loss=name, problem=problem)
+                            yield self.finding(place, object=name, loss=name, problem=problem, wanted=_LOSS)
+
+    def _step(self, script: TrainingScript) -> Iterator[Finding]:
+        """What the step that `pretrain` is given returns, where it is no pair of an output and a function."""
+        step = script.handed("forward_step_func")
+        if step is None or step.function is None or not is_plain(step):
+            return
+        for node in step.nodes:
+            if not isinstance(node, ast.Return) or node.value is None or is_none(node.value):
+                continue
+            problem, typed, edit = step_problem(script, step, node.value)
+            if problem:
+                yield self.finding(
+                    place_of(step.module, node),
+                    object=step.function.name,
+                    fix=unsafe(replace(step.module, *edit)) if edit is not None else None,
+                    advice=typed,
+                    loss=step.function.name,
+                    problem=problem,
+                    wanted="output, loss function",
+                )
 
 
 def _yields(node: ast.AST) -> bool:

@@ -106,6 +106,9 @@ def _is_external(script: TrainingScript) -> bool:
 def _problem(script: TrainingScript, provider: Names, value: ast.expr) -> str | None:
     if isinstance(value, ast.Name):
         value = provider.value(value.id) or value
+    value = _made_of(provider, value)
+    if isinstance(value, ast.ListComp | ast.GeneratorExp) and _is_loader(script, provider, value.elt):
+        return f"DataLoaders, each `{ast.unparse(value.elt)}`"
     if not isinstance(value, ast.Tuple):
         return "one DataLoader" if _is_loader(script, provider, value) else None
     if any(isinstance(item, ast.Starred) for item in value.elts):
@@ -114,6 +117,16 @@ def _problem(script: TrainingScript, provider: Names, value: ast.expr) -> str | 
         return f"{len(value.elts)} values"
     loaders = [item for item in value.elts if _is_loader(script, provider, item)]
     return f"a DataLoader, `{ast.unparse(loaders[0])}`" if loaders else None
+
+
+def _made_of(provider: Names, value: ast.expr) -> ast.expr:
+    """What `tuple(loaders)` or `list(…)` is made of."""
+    while (
+        isinstance(value, ast.Call) and dotted_name(value.func) in ("tuple", "list") and len(value.args) == 1
+    ):
+        inner = value.args[0]
+        value = (provider.value(inner.id) or inner) if isinstance(inner, ast.Name) else inner
+    return value
 
 
 def _loaders(script: TrainingScript, provider: Names, value: ast.expr) -> Iterator[ast.Call]:

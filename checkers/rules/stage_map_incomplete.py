@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ..facts.module import ClassFacts
 from ..finding import Finding
 from ..project.project import Project, dotted_name
-from ..project.stages import StageMap
+from ..project.stages import StageMap, Stages
 from ..project.training import Training
 from ..rule import Rule, Symptom
 from ..tpstate.events import Site
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class StageMapIncomplete(Rule):
-    """The map from pipeline rank to stage class lacks a rank, or names a class that is no stage."""
+    """The map from pipeline rank to stage class lacks a rank, repeats one, or names a class that is no stage."""
 
     code, symbol = "E7504", "stage-map-incomplete"
     message = "the stage map %(problem)s"
@@ -93,6 +93,21 @@ class StageMapIncomplete(Rule):
             for rank, name in _no_stages(analysis.project, found):
                 text = f"gives rank {rank} `{name}`, which is no module with set_input_tensor"
                 yield self.finding(place, object=name, problem=text, last=count - 1)
+            for text in _repeated(analysis.project, found):
+                yield self.finding(place, problem=text, last=count - 1)
+
+
+def _repeated(project: Project, found: StageMap) -> Iterator[str]:
+    """Ranks with the class of another rank, where the class numbered for them is in no entry."""
+    first: dict[int, int] = {}
+    mapped = {id(cls) for cls in found.entries.values()}
+    for rank, cls in found.entries.items():
+        if cls is None or first.setdefault(id(cls), rank) == rank:
+            continue
+        stage = project.knowledge(Stages).of(cls)
+        own = stage.family.at(rank) if stage is not None else None
+        if own is not None and id(own.cls) not in mapped:
+            yield f"gives rank {rank} `{cls.name}`, the class of rank {first[id(cls)]}; `{own.cls.name}` has no rank"
 
 
 def _no_stages(project: Project, found: StageMap) -> Iterator[tuple[int, str]]:
