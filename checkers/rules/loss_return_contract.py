@@ -71,11 +71,11 @@ class LossReturnContract(Rule):
                     if loss is None or loss.function is None or any(_yields(node) for node in loss.nodes):
                         continue
                     for node in loss.nodes:
-                        problem = (
-                            _problem(loss, node.value)
-                            if isinstance(node, ast.Return) and node.value
-                            else None
-                        )
+                        if not isinstance(node, ast.Return) or not node.value:
+                            continue
+                        problem = _problem(loss, node.value)
+                        if problem is None and script.drives_stages:
+                            problem = _plain_count(loss, node.value)
                         if problem is not None:
                             place, name = place_of(loss.module, node), loss.function.name
                             yield self.finding(place, object=name, loss=name, problem=problem, wanted=_LOSS)
@@ -122,6 +122,16 @@ def _problem(loss: Scope, value: ast.expr) -> str | None:
             else None
         )
     return "the loss alone" if _is_number(value) else None
+
+
+def _plain_count(loss: Scope, value: ast.expr) -> str | None:
+    """A token count that is no tensor: the schedule clamps it."""
+    if not isinstance(value, ast.Tuple) or len(value.elts) != 3:
+        return None
+    count = value.elts[1]
+    seen = (loss.value(count.id) or count) if isinstance(count, ast.Name) else count
+    is_plain_number = isinstance(seen, ast.Constant) and isinstance(seen.value, int | float)
+    return f"`{ast.unparse(count)}` as num_tokens, which is no tensor" if is_plain_number else None
 
 
 def _is_number(node: ast.expr) -> bool:
