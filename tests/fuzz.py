@@ -38,7 +38,7 @@ def write(files: dict[str, bytes], folder: Path) -> None:
     """Lay out the tree of a case."""
     for name, data in files.items():
         path = folder / name
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, ValueError):
             path.parent.mkdir(parents=True, exist_ok=True)
             if data == PIPE:
                 os.mkfifo(path)
