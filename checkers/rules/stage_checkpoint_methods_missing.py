@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..facts.module import ClassFacts
+from ..facts.module import ClassFacts, ModuleFacts
+from ..files.source import read_regular
 from ..finding import Finding, Fix, joined
 from ..project.stage_classes import hidden_base, megatron_base
 from ..project.stages import Stage, Stages
@@ -44,7 +46,8 @@ class StageCheckpointMethodsMissing(Rule):
     )
     limits = (
         "Stages of a known order in code that uses Megatron. Silent where a base class outside the tree may "
-        "define the method, and where `--ckpt-format torch` is set; undecided where a stage defines "
+        "define the method, where `--ckpt-format torch` is set, and where the training script is seen "
+        "and neither it nor a shell script beside it asks for `--save`; undecided where a stage defines "
         "`state_dict_for_save_checkpoint`, which that format calls."
     )
     guide = "beyond the guide"
@@ -155,6 +158,8 @@ class StageCheckpointMethodsMissing(Rule):
                 _PLAIN_FORMAT.search(text) for text in texts
             ):
                 continue
+            if stage.family.maps and not any(_saves(found.module) for found in stage.family.maps):
+                continue
             base = megatron_base(project, cls)
             lost = _lost_layer(analysis, cls) if base else None
             if base and (lost is None or lost.owner is None):
@@ -177,6 +182,7 @@ class StageCheckpointMethodsMissing(Rule):
 
 
 _PLAIN_FORMAT = re.compile(r"ckpt[-_]format[\"']?[\s=:,]+[\"']?torch\b(?!_)")
+_SAVES = re.compile(r"""--save\b|["']save["']|\bsave\s*=|args\.save\b""")
 _METHOD = """
 def sharded_state_dict(self, prefix="", sharded_offsets=(), metadata=None):
     axes = {
@@ -192,6 +198,15 @@ def sharded_state_dict(self, prefix="", sharded_offsets=(), metadata=None):
         tp_group=parallel_state.get_tensor_model_parallel_group(),
         dp_cp_group=parallel_state.get_data_parallel_group(with_context_parallel=True),
     )"""
+
+
+def _saves(script: ModuleFacts) -> bool:
+    """Whether a training script, or a shell script beside it, asks for checkpoints: without, nothing is called."""
+    texts = [script.text]
+    for path in sorted(script.path.parent.glob("*.sh")):
+        with contextlib.suppress(OSError):
+            texts.append(read_regular(path).decode(errors="replace"))
+    return any(_SAVES.search(text) for text in texts)
 
 
 def _lost_layer(analysis: Analysis, stage: ClassFacts) -> Built | None:

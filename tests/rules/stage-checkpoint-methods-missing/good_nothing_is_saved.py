@@ -1,0 +1,31 @@
+from megatron.core import mpu
+from torch import nn
+
+
+class Net_stage0(nn.Module):
+    def __init__(self, dim):
+        super().__init__()
+        self.layer = nn.Linear(dim, dim)
+
+    def set_input_tensor(self, input_tensor):
+        self.input_tensor = input_tensor
+
+    def forward(self, x):
+        return self.layer(x)
+
+
+class Net_stage1(nn.Module):
+    def __init__(self, dim):
+        super().__init__()
+        self.layer = nn.Linear(dim, dim)
+
+    def set_input_tensor(self, input_tensor):
+        self.input_tensor = input_tensor
+
+    def forward(self, x=None):
+        return self.layer(self.input_tensor[0])
+
+
+def model_provider(pre_process=True, post_process=True):
+    stages = {0: Net_stage0, 1: Net_stage1}
+    return stages[mpu.get_pipeline_model_parallel_rank()](16)
