@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..facts.module import ClassFacts
+from ..facts.nodes import walk
 from .enclosing import calls_within
 from .project import External, FunctionRef, Project, dotted_name
 
@@ -64,3 +65,14 @@ def _is_library(project: Project, cls: ClassFacts, name: str) -> bool:
     if isinstance(ref, External):
         return "tensor_parallel" in ref.dotted or "mappings" in ref.dotted
     return isinstance(ref, FunctionRef)
+
+
+def torch_layers(project: Project, cls: ClassFacts) -> dict[str, str]:
+    """Attributes that the constructor sets to layers of torch.nn, as `self.name`, with their classes."""
+    found: dict[str, str] = {}
+    for part in walk(cls.methods["__init__"]) if "__init__" in cls.methods else ():
+        if isinstance(part, ast.Assign) and isinstance(part.value, ast.Call):
+            ref = project.resolve(cls.module, dotted_name(part.value.func) or "")
+            if isinstance(ref, External) and ref.dotted.startswith("torch.nn."):
+                found.update({dotted_name(target) or "": ref.dotted for target in part.targets})
+    return found

@@ -76,11 +76,11 @@ class AttributeNeverSet(Rule):
                 continue
             candidates = [node for node in reads(cls) if not _mentioned(cls, node.attr)]
             names = {node.attr for node in candidates}
-            if not names or not names - known(project, cls) or not is_closed(project, cls):
+            unset = names - known(project, cls) if names else names
+            if not unset or not is_closed(project, cls):
                 continue
             if any(other is not cls and cls in project.mro(other) for other in project.classes()):
                 continue  # a base may read what each of its subclasses sets
-            unset = names - known(project, cls)
             seen: set[str] = set()
             for node in candidates:
                 if node.attr in unset and node.attr not in seen and not _set_outside(project, node.attr):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ..finding import Evidence, Finding
 from ..project.enclosing import calls_within, is_forked
 from ..project.project import External, Project, dotted_name
-from ..project.sequence_regions import SCATTER, RegionCall, SequenceRegions
+from ..project.sequence_regions import SCATTER, RegionCall, SequenceRegions, torch_layers
 from ..rule import Rule, Symptom
 from ..tpstate.verdicts import place_of
 
@@ -109,17 +109,6 @@ def _is_dropout(project: Project, call: RegionCall, node: ast.Call) -> bool:
     """`F.dropout(x)`, or `self.drop(x)` of a layer that the constructor makes as nn.Dropout."""
     name = dotted_name(node.func) or ""
     if name.startswith("self."):
-        built = call.cls.methods.get("__init__")
-        return built is not None and any(
-            isinstance(part, ast.Assign)
-            and isinstance(part.value, ast.Call)
-            and any(dotted_name(target) == name for target in part.targets)
-            and _names(project, call, part.value, "torch.nn.Dropout")
-            for part in ast.walk(built)
-        )
-    return _names(project, call, node, "torch.nn.functional.dropout")
-
-
-def _names(project: Project, call: RegionCall, node: ast.Call, dotted: str) -> bool:
-    ref = project.resolve(call.cls.module, dotted_name(node.func) or "")
-    return isinstance(ref, External) and ref.dotted == dotted
+        return torch_layers(project, call.cls).get(name) == "torch.nn.Dropout"
+    ref = project.resolve(call.cls.module, name)
+    return isinstance(ref, External) and ref.dotted == "torch.nn.functional.dropout"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..finding import Evidence, Finding
 from ..project.project import External, Project, dotted_name
-from ..project.sequence_regions import GATHER, RegionCall, SequenceRegions
+from ..project.sequence_regions import GATHER, RegionCall, SequenceRegions, torch_layers
 from ..rule import Rule, Symptom
 from ..tpstate.verdicts import place_of
 
@@ -94,7 +94,7 @@ def _has_flag(node: ast.Call) -> bool:
 
 def _only_linear(project: Project, call: RegionCall, value: str) -> ast.Call | None:
     """The nn.Linear that a gathered value reaches, where nothing else of weight does."""
-    made = _torch_layers(project, call)
+    made = torch_layers(project, call.cls)
     reached: ast.Call | None = None
     for node in ast.walk(call.function):
         if not isinstance(node, ast.Call) or node is call.node or node.lineno < call.node.lineno:
@@ -108,14 +108,3 @@ def _only_linear(project: Project, call: RegionCall, value: str) -> ast.Call | N
         elif name not in made and not (isinstance(ref, External) and ref.dotted.startswith("torch.")):
             return None
     return reached
-
-
-def _torch_layers(project: Project, call: RegionCall) -> dict[str, str]:
-    """Attributes that the constructor sets to layers of torch.nn, with their classes."""
-    found: dict[str, str] = {}
-    for part in ast.walk(call.cls.methods["__init__"]) if "__init__" in call.cls.methods else ():
-        if isinstance(part, ast.Assign) and isinstance(part.value, ast.Call):
-            ref = project.resolve(call.cls.module, dotted_name(part.value.func) or "")
-            if isinstance(ref, External) and ref.dotted.startswith("torch.nn."):
-                found.update({dotted_name(target) or "": ref.dotted for target in part.targets})
-    return found
