@@ -253,7 +253,7 @@ def _list_open(paths: Sequence[Path], settings: Settings) -> bool:
     made = make_report([path for path in paths if os.path.exists(path)], settings, always=False)
     lines = list(open_lines(made))
     for line in lines:
-        print(line)
+        print(visible(line))
     return bool(lines)
 
 

@@ -6,10 +6,12 @@ from collections.abc import Iterator
 
 from ..report.model import ModelReport, Node, Report
 from .report_sections import Section, facts, heading, label, places, sections
+from .streams import visible_fields
 
 
 def render(report: Report) -> None:
     """Print the report on standard output."""
+    report = visible_fields(report)
     print("\n".join(_report(report)))
 
 

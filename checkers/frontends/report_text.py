@@ -12,6 +12,7 @@ from rich.tree import Tree
 
 from ..report.model import Mark, ModelReport, Node, Report
 from .report_sections import Section, facts, heading, label, places, sections
+from .streams import visible_fields
 
 _STYLES = {"✅": "green", "❌": "bold red", "?": "bold yellow"}
 _KINDS = {"distributed": "green", "parallel layer": "green", "plain": "bold red", "unresolved": "bold yellow"}
@@ -20,6 +21,7 @@ _VERDICTS = {True: "bold green", False: "bold red", None: "bold yellow"}
 
 def render(report: Report) -> None:
     """Print the report on standard output."""
+    report = visible_fields(report)
     console = Console(highlight=False, emoji=False, markup=False)
     console.width = max(console.width, _needed(report))
     for model in report.models:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import enum
 import errno
 import os
 import sys
@@ -74,6 +76,19 @@ def visible(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def visible_fields(data: Any) -> Any:
+    """`data` with every text of it, in dataclasses and tuples of any depth, as it may be shown; line breaks stay."""
+    if isinstance(data, str) and not isinstance(data, enum.Enum):
+        return "\n".join(map(visible, data.split("\n")))
+    if isinstance(data, tuple):
+        return tuple(map(visible_fields, data))
+    if dataclasses.is_dataclass(data) and not isinstance(data, type):
+        return dataclasses.replace(
+            data, **{f.name: visible_fields(getattr(data, f.name)) for f in dataclasses.fields(data)}
+        )
+    return data
 
 
 @contextmanager

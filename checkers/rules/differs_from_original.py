@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 from ..finding import Evidence, Finding, Place
 from ..rule import Rule, Scope, Symptom
-from ..tpstate.verdicts import place_of
+from ..tpstate.callers import by_written_call
+from ..tpstate.events import Rejected
+from ..tpstate.verdicts import place_of, site_place
 from ..twins.describe import problem, source
 from ..twins.marked import Marked, stale_marks, unmarked
 
@@ -72,8 +74,13 @@ class DiffersFromOriginal(Rule):
     good = bad.replace("nn.ReLU()  # [differs-from-original]", "nn.GELU()")
 
     def check(self, analysis: Analysis) -> Iterator[Finding]:
+        refused = {
+            site_place(site) for site, _, sure in by_written_call(analysis.log.events, Rejected) if sure
+        }
         for marked in unmarked(analysis.project):
-            yield self._finding(marked)
+            mine = marked.difference.mine
+            if place_of(mine.module, mine.node) not in refused:
+                yield self._finding(marked)  # a call that its target refuses is one fault, of E7307 or E7313
         for module, mark, why in stale_marks(analysis.project):
             place = Place(module.display, mark.line, mark.column, mark.line, mark.column + len(mark.text))
             yield self.finding(

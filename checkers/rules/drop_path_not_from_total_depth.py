@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import builtins
+import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -160,12 +162,13 @@ class DropPathNotFromTotalDepth(Rule):
                 start += len(rates)
                 if not right:
                     text = f"`{attr}` gets the drop-path rates {_text(rates)}"
-                    theirs_text = _written(wanted)
+                    typed = _typed(stack, wanted, expected)
+                    blocks = f" for its {len(expected)} blocks" if len(expected) != len(rates) else ""
                     yield self.finding(
                         site_place(stack.site),
                         object=family.name,
                         evidence=(at(wanted.site, f"`{attr}` of the original model"),),
-                        hint=f"Give `{attr}` what the original gives it: `{theirs_text}`, of the whole ramp.",
+                        hint=f"Give `{attr}` what the original gives it{blocks}: `{typed}`.",
                         problem=f"{text}, the original model gives it {_text(expected)}",
                     )
 
@@ -201,9 +204,46 @@ def _keyword(stack: Stack) -> ast.keyword | None:
     return next((keyword for keyword in keywords if keyword.arg in RATES), None)
 
 
-def _written(stack: Stack) -> str:
-    keyword = _keyword(stack)
-    return "its slice" if keyword is None else f"{keyword.arg}={ast.unparse(keyword.value)}"
+def _typed(stack: Stack, wanted: Stack, expected: Sequence[float]) -> str:
+    """What gives `stack` the rates `expected` of the original: an expression that holds where the stack is built."""
+    keyword, original = _keyword(stack), _keyword(wanted)
+    prefix = f"{keyword.arg}=" if keyword is not None else ""
+    if (
+        original is not None
+        and isinstance(original.value, ast.Subscript)
+        and len(expected) == len(wanted.rates or ())
+    ):
+        ramp, slice_ = original.value.value, original.value.slice
+        here, there = _ramp(stack, ramp), _ramp(wanted, ramp)
+        if there and not any(isinstance(node, ast.Name) for node in ast.walk(slice_)):
+            return f"{prefix}{ast.unparse(ramp) if here == there else there}[{ast.unparse(slice_)}]"
+    library = "np" if "np" in stack.site.module.bindings else "torch"
+    return f"{prefix}{library}.linspace({expected[0]:.6g}, {expected[-1]:.6g}, {len(expected)}).tolist()"
+
+
+def _ramp(stack: Stack, name: ast.expr) -> str:
+    """The one expression that the constructor of `stack` gives to `name`, with its defaults in place of parameters.
+
+    Empty where it takes anything that another constructor may lack.
+    """
+    function = stack.site.function
+    if not isinstance(name, ast.Name) or not isinstance(function, ast.FunctionDef):
+        return ""
+    made = [
+        node.value
+        for node in ast.walk(function)
+        if isinstance(node, ast.Assign) and [ast.unparse(target) for target in node.targets] == [name.id]
+    ]
+    if len(made) != 1:
+        return ""
+    positional = [*function.args.posonlyargs, *function.args.args]
+    pairs = [*zip(reversed(positional), reversed(function.args.defaults), strict=False)]
+    defaults = {parameter.arg: ast.unparse(default) for parameter, default in pairs}
+    names = {node.id for node in ast.walk(made[0]) if isinstance(node, ast.Name)}
+    if not names <= {*stack.site.module.bindings, *defaults, *vars(builtins)}:
+        return ""
+    text = ast.unparse(made[0])
+    return re.sub(r"\b[A-Za-z_]\w*\b", lambda word: defaults.get(word.group(), word.group()), text)
 
 
 def _is_full(stack: Stack) -> bool:

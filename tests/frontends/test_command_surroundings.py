@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from onescience_check.checkers.frontends import streams
+from onescience_check.checkers.frontends.cli import main
 from onescience_check.checkers.frontends.streams import visible
 from onescience_check.checkers.rules import all_rules
 
@@ -179,3 +180,13 @@ def test_explained_code_is_whole(project: Path) -> None:
             assert code.strip() == rule.example(kind).strip()
             ast.parse(code)
         assert not [line for line in done.stdout.splitlines() if line.endswith(" ")]
+
+
+@pytest.mark.parametrize("form", ["text", "markdown"])
+def test_the_report_sends_no_control_characters(
+    form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "\x1b[31m.py").symlink_to(".")
+    main(["report", str(tmp_path), "--format", form])
+    said = capsys.readouterr().out
+    assert "[31m.py" in said and "\x1b" not in said

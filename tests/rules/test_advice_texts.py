@@ -9,6 +9,7 @@ import pytest
 from onescience_check.checkers.engine import run
 from onescience_check.checkers.settings import Settings
 
+FIXTURES = Path(__file__).parent
 GATED = """
 import torch.nn.functional as F
 from megatron.core.tensor_parallel import ColumnParallelLinear, RowParallelLinear
@@ -163,6 +164,16 @@ CROSSED = dict(zip(NAMES, ("w3", "dim, hidden", "w2", "hidden, dim", "w2", "w3")
         ),
         ("style-arguments-rejected", STYLE.format(parameter="num_heads=4"), "Write `num_heads=` in place of"),
         ("style-arguments-rejected", STYLE.format(parameter="depth=2"), "Take `n_head` out"),
+        (
+            "drop-path-not-from-total-depth",
+            (FIXTURES / "drop-path-not-from-total-depth" / "bad_longer_ramp.py").read_text(),
+            "`drop_path=np.linspace(0, 0.2, 8).tolist()[2:]`",
+        ),
+        (
+            "drop-path-not-from-total-depth",
+            (FIXTURES / "drop-path-not-from-total-depth" / "bad_not_original.py").read_text(),
+            "`drop_path=rates[2:8]`",
+        ),
         ("submodule-not-given-dict", BLOCKS, '`self.blk({"x": h, "mask": mask})`'),
     ],
 )
