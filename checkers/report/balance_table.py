@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from ..tpstate.stage_models import KEPT_BY_ALL_RANKS, KEPT_SPLIT, Stack, balance, stacks
+from typing import Any
+
+from ..project.stages import Stage
+from ..tpstate.stage_models import KEPT_BY_ALL_RANKS, KEPT_SPLIT, Stack, stacks, weighed
+from ..tpstate.stage_sizes import StageSizes
 from .model import BalanceRow, BalanceTable, BoundaryTable, Mark
 from .subjects import Subject
 
@@ -25,8 +29,11 @@ def balance_table(subject: Subject, boundaries: BoundaryTable) -> BalanceTable:
     """One row for each stage; without figures, and with the reason, where one of them is not known."""
     family = subject.family
     built = [(stage, stacks(subject.analysis, stage.cls)) for stage in family.stages]
-    found = balance(subject.analysis, family)
-    if _has_other_sizes([stack for _, own in built for stack in own], boundaries):
+    sizes = "default arguments"
+    if _has_other_sizes(built, boundaries):
+        built, sizes = _as_started(subject), "sizes of the script"
+    found = weighed(built, sizes)
+    if _has_other_sizes(built, boundaries):
         rows = tuple(
             BalanceRow(stage.cls.name, _layers(own), None, None, None, Mark.OPEN) for stage, own in built
         )
@@ -37,7 +44,7 @@ def balance_table(subject: Subject, boundaries: BoundaryTable) -> BalanceTable:
     if any(_kept(own) for _, own in built):
         notes.append(KEPT_MEANS)
     if found is None or not family.ordered:
-        notes += [text for stage, own in built for text in _unknown(stage.cls.name, own)]
+        notes += [text for stage, own in built for text in _unknown(stage.cls.name, own, sizes)]
         rows = tuple(
             BalanceRow(stage.cls.name, _layers(own), None, None, _kept(own), Mark.OPEN)
             for stage, own in built
@@ -45,9 +52,7 @@ def balance_table(subject: Subject, boundaries: BoundaryTable) -> BalanceTable:
         return BalanceTable("", rows, tuple(notes))
     if not found.is_estimate:
         unknown = sorted({name for _, own in built for stack in own for name in _missing(stack)})
-        notes.append(
-            f"Blocks are counted, since {', '.join(unknown)} is not known with the default arguments."
-        )
+        notes.append(f"Blocks are counted, since {', '.join(unknown)} is not known with {sizes}.")
     notes.append("Embedding, sampling and recovery layers are not counted.")
     costs = dict(found.costs)
     rows = tuple(
@@ -64,9 +69,23 @@ def balance_table(subject: Subject, boundaries: BoundaryTable) -> BalanceTable:
     return BalanceTable(found.method, rows, tuple(notes), found.is_estimate)
 
 
-def _has_other_sizes(built: list[Stack], boundaries: BoundaryTable) -> bool:
-    """Whether what crosses the boundaries has numbers of tokens that no stack has with the default arguments."""
-    known = {stack.tokens for stack in built}
+def _as_started(subject: Subject) -> list[tuple[Stage, list[Stack]]]:
+    """What the stages build with the arguments that a training script gives them."""
+    analysis, found = subject.analysis, []
+    scripts = [(script, config) for script in subject.scripts for config in script.shape_configs]
+    for stage in subject.family.stages:
+        method = analysis.project.method(stage.cls, "__init__")
+        given: dict[str, Any] = {}
+        for script, config in scripts:
+            if method is not None and not given:
+                given = StageSizes(script, config).given(method[1]) or {}
+        found.append((stage, stacks(analysis, stage.cls, given)))
+    return found
+
+
+def _has_other_sizes(built: list[tuple[Stage, list[Stack]]], boundaries: BoundaryTable) -> bool:
+    """Whether what crosses the boundaries has numbers of tokens that no stack has."""
+    known = {stack.tokens for _, own in built for stack in own}
     sent = {row.tokens for row in boundaries.rows} - {None}
     return None not in known and bool(sent) and not sent & known
 
@@ -82,11 +101,11 @@ def _kept(own: list[Stack]) -> int | None:
     return None if None in sizes or not sizes else sum(size or 0 for size in sizes)
 
 
-def _unknown(name: str, own: list[Stack]) -> list[str]:
+def _unknown(name: str, own: list[Stack], sizes: str) -> list[str]:
     if not own:
         return [f"{name}: no stack of blocks was found in what it builds."]
     return [
-        f"{name}: the number of blocks of {stack.attr or stack.style} is not known with the default arguments."
+        f"{name}: the number of blocks of {stack.attr or stack.style} is not known with {sizes}."
         for stack in own
         if stack.depth is None
     ]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Any
 
 from ..facts.module import ClassFacts
 from ..project.project import Project
@@ -16,7 +18,7 @@ from .interpreter import Interpreter
 from .states import State
 from .summaries import Summaries
 from .symbols import Poly
-from .values import UNKNOWN, Cls, Known, Obj, Sym, Tensor, Value
+from .values import UNKNOWN, Cls, Const, Known, Obj, Seq, Sym, Tensor, Value
 
 FUEL, GUIDE_FUEL = 30_000, 60_000
 """Steps for one class. The guide's stages hold whole models; elsewhere each layer is run on its own as well."""
@@ -32,7 +34,7 @@ class Analysis:
         self.project = project
         self.interpreter = Interpreter(project)
         self.objects: dict[int, tuple[ClassFacts, Obj]] = {}
-        self._defaults: dict[int, list[Built]] = {}
+        self._defaults: dict[tuple[int, str], list[Built]] = {}
         self._done = False
         self._parallel: set[int] = set()
         self.steps = 0
@@ -87,13 +89,18 @@ class Analysis:
         self.steps += fuel - interp.fuel
 
     def built_by_default(
-        self, cls: ClassFacts, stop_at: Callable[[Obj, ast.FunctionDef], bool]
+        self,
+        cls: ClassFacts,
+        stop_at: Callable[[Obj, ast.FunctionDef], bool],
+        given: Mapping[str, Any] = MappingProxyType({}),
     ) -> list[Built]:
         """What a class builds with the default values of its arguments, down to the modules `stop_at` names.
 
-        Arguments without a default stay unknown. What is seen on the way is no part of the log.
+        `given` are plain values (numbers, texts, tuples of them) that replace defaults, None one that is not known.
+        Arguments without a value stay unknown. What is seen on the way is no part of the log.
         """
-        if id(cls) not in self._defaults:
+        key = (id(cls), repr(sorted(given.items())))
+        if key not in self._defaults:
             self.run_all()
             interp = self.interpreter
             log, interp.log, interp.stop_at = interp.log, Log(), stop_at
@@ -109,16 +116,17 @@ class Analysis:
             node = ast.copy_location(ast.Name(cls.name, ast.Load()), cls.node)
             try:
                 kwargs: dict[str, Value] = {
-                    name: Sym.named(name, *attributes.tags_for(name)) for name in required
+                    name: Sym.named(name, *attributes.tags_for(name)) for name in (*required, *given)
                 }
+                kwargs.update({name: _value(value) for name, value in given.items() if value is not None})
                 building.construct(interp, Cls(cls.dotted, cls), (), kwargs, node, as_root=True)
             except (OutOfFuel, RecursionError):
                 interp.log.events.clear()
             finally:
                 built = [event for event in interp.log.events if isinstance(event, Built)]
                 interp.log, interp.stop_at, interp.twins = log, None, twins
-            self._defaults[id(cls)] = built
-        return self._defaults[id(cls)]
+            self._defaults[key] = built
+        return self._defaults[key]
 
     def _build(self, cls: ClassFacts) -> Obj:
         interp = self.interpreter
@@ -184,6 +192,11 @@ class Analysis:
         if constructor or default is not None or plain or "Optional" in annotation:
             return Sym.named(arg.arg, *attributes.tags_for(arg.arg))
         return Tensor(State.UNKNOWN, width=Poly.atom(f"|{arg.arg}.width"), tag="argument")
+
+
+def _value(given: Any) -> Value:
+    """A plain value as the interpreter holds it."""
+    return Seq(tuple(map(_value, given))) if isinstance(given, tuple | list) else Const(given)
 
 
 def _required(method: ast.FunctionDef) -> list[str]:

@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import ast
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
 
 from ..facts.module import ClassFacts
 from ..project.stages import Family, Stage
@@ -74,6 +77,7 @@ class Balance:
 
     costs: tuple[tuple[Stage, int], ...]
     is_estimate: bool
+    sizes: str = "default arguments"
 
     @property
     def mean(self) -> float:
@@ -87,14 +91,17 @@ class Balance:
     def method(self) -> str:
         """How it was estimated, in words."""
         if self.is_estimate:
-            return "depth x tokens x (12 dim^2 + 2 window dim), default arguments"
-        return "number of blocks, default arguments"
+            return f"depth x tokens x (12 dim^2 + 2 window dim), {self.sizes}"
+        return f"number of blocks, {self.sizes}"
 
 
-def stacks(analysis: Analysis, cls: ClassFacts) -> list[Stack]:
-    """The stacks of blocks a model builds with its default arguments, in the order in which it builds them."""
+def stacks(
+    analysis: Analysis, cls: ClassFacts, given: Mapping[str, Any] = MappingProxyType({})
+) -> list[Stack]:
+    """The stacks of blocks a model builds, in the order in which it builds them: with its default arguments, or with
+    the values `given` in place of them (None where one is not known)."""
     found: dict[tuple[str, int, int], list[tuple[Built, Site]]] = {}
-    for event in analysis.built_by_default(cls, _is_stack):
+    for event in analysis.built_by_default(cls, _is_stack, given):
         method = (
             analysis.project.method(event.obj.cls.facts, "__init__")
             if event.obj.cls.facts is not None
@@ -109,17 +116,25 @@ def stacks(analysis: Analysis, cls: ClassFacts) -> list[Stack]:
 
 
 def balance(analysis: Analysis, family: Family) -> Balance | None:
-    """The work of each stage, None where it cannot be told for every one."""
-    by_stage = [(stage, stacks(analysis, stage.cls)) for stage in family.stages]
+    """The work of each stage with default arguments, None where it cannot be told for every one."""
+    return weighed([(stage, stacks(analysis, stage.cls)) for stage in family.stages])
+
+
+def weighed(
+    by_stage: Sequence[tuple[Stage, list[Stack]]], sizes: str = "default arguments"
+) -> Balance | None:
+    """The work of stages by what they build; `sizes` says with which sizes."""
     if not all(found for _, found in by_stage):
         return None
     exact = [(stage, [stack.cost for stack in found]) for stage, found in by_stage]
     if all(cost is not None for _, costs in exact for cost in costs):
-        return Balance(tuple((stage, sum(cost or 0 for cost in costs)) for stage, costs in exact), True)
+        return Balance(
+            tuple((stage, sum(cost or 0 for cost in costs)) for stage, costs in exact), True, sizes
+        )
     counted = [(stage, [stack.depth for stack in found]) for stage, found in by_stage]
     if all(depth is not None for _, depths in counted for depth in depths):
         return Balance(
-            tuple((stage, sum(depth or 0 for depth in depths)) for stage, depths in counted), False
+            tuple((stage, sum(depth or 0 for depth in depths)) for stage, depths in counted), False, sizes
         )
     return None
 

@@ -119,36 +119,41 @@ class StageSizes:
 
     def _arguments(self, stage: Stage, constructor: ast.FunctionDef) -> Mapping[str, Any]:
         """Constructor arguments by name: what the script gives, else plain defaults."""
-        spec = constructor.args
-        names = [arg.arg for arg in (*spec.posonlyargs, *spec.args)][1:]
-        defaults = dict(zip(reversed(names), reversed(spec.defaults), strict=False))
-        defaults.update(
-            {
-                arg.arg: default
-                for arg, default in zip(spec.kwonlyargs, spec.kw_defaults, strict=True)
-                if default
-            }
-        )
+        given = self.given(constructor)
+        if given is None:
+            return {}
+        spec, inside = constructor.args, Scope(stage.cls.module)
+        names = [arg.arg for arg in (*spec.posonlyargs, *spec.args)]
+        defaults = [
+            *zip(reversed(names), reversed(spec.defaults), strict=False),
+            *zip([arg.arg for arg in spec.kwonlyargs], spec.kw_defaults, strict=True),
+        ]
+        plain = {
+            name: ScriptValues(self.project).value(default, inside)
+            for name, default in defaults
+            if default is not None
+        }
+        return {name: value for name, value in {**plain, **given}.items() if value is not None}
+
+    def given(self, constructor: ast.FunctionDef) -> dict[str, Any] | None:
+        """The arguments that the script builds a stage with, by name: None for a value that is not known.
+
+        None in place of all where the call cannot be found or read.
+        """
         call = self.build_call()
         if call is None:
-            return {}
+            return None
         node, scope = call
         if any(keyword.arg is None for keyword in node.keywords) or any(
-            isinstance(a, ast.Starred) for a in node.args
+            isinstance(argument, ast.Starred) for argument in node.args
         ):
-            return {}
+            return None
+        spec = constructor.args
+        names = [arg.arg for arg in (*spec.posonlyargs, *spec.args)][1:]
         written = dict(zip(names, node.args, strict=False))
         written.update({keyword.arg: keyword.value for keyword in node.keywords if keyword.arg})
-        inside = Scope(stage.cls.module)
-        found = {
-            arg.arg: self.values.value(written[arg.arg], scope)
-            for arg in all_arguments(spec)
-            if arg.arg in written
-        }
-        for name, default in defaults.items():
-            if name not in written:
-                found[name] = ScriptValues(self.project).value(default, inside)
-        return {name: value for name, value in found.items() if value is not None}
+        taken = {arg.arg for arg in all_arguments(spec)}
+        return {name: self.values.value(value, scope) for name, value in written.items() if name in taken}
 
     def build_call(self) -> tuple[ast.Call, Scope] | None:
         """The call that builds the stage of the running rank: of an entry of the map."""

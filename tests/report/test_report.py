@@ -70,6 +70,18 @@ def test_the_tables_of_a_right_model(tree: Tree) -> None:
     assert all(row.mark is Mark.YES for row in model.drop_path.rows)
 
 
+def test_the_sizes_are_those_that_the_script_gives(tree: Tree) -> None:
+    tree.edit(YAML, "grid: [8, 16]\n  dim: 32", "grid: [12, 20]\n  dim: 64")
+    model = tree.model()
+    assert {row.tokens for row in model.boundaries.rows} == {12 * 20}
+    assert [row.cost for row in model.balance.rows] == [2 * 240 * (12 * 64**2 + 2 * 8 * 64)] * 2
+    assert model.balance.method.endswith("sizes of the script")
+    tree.edit(TRAIN, "grid=cfg.grid, dim", "grid=read_grid(), dim")
+    model = tree.model()
+    assert [row.cost for row in model.balance.rows] == [2, 2]
+    assert model.balance.method == "number of blocks, sizes of the script"
+
+
 def test_differences_from_the_original_are_a_table(tree: Tree) -> None:
     assert tree.model().differences.rows == ()
     assert len(tree.model().differences.compared) == 3  # the fuser, its MLP and the stages
