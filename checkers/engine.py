@@ -28,9 +28,13 @@ _RECURSION = 12_000
 
 @dataclass(frozen=True)
 class Examination:
-    """A run with everything it worked out, for those who ask more than the findings."""
+    """A run with everything it worked out, for those who ask more than the findings.
+
+    `found` is what the rules said of every file that was read, also of those that were not asked about.
+    """
 
     result: Result
+    found: tuple[Finding, ...]
     analysis: Analysis
     files: FileSet
     rules: tuple[Rule, ...]
@@ -64,7 +68,7 @@ def examine(files: FileSet, settings: Settings, progress: Progress | None = None
     for findings, fault in apply_rules(rules, analysis, settings.jobs):
         found += findings
         skipped += fault
-    return Examination(_result(found, skipped, analysis, files), analysis, files, rules)
+    return Examination(_result(found, skipped, analysis, files), tuple(found), analysis, files, rules)
 
 
 def rules_for(project: Project) -> Iterator[Rule]:

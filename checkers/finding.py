@@ -35,7 +35,8 @@ class Edit:
 
 @dataclass(frozen=True)
 class Fix:
-    """What to type. `safe` keeps the meaning of right code; `unsafe` needs a reader."""
+    """What to type. `safe` is right wherever the finding is, and keeps the meaning of right code; `unsafe` needs a
+    reader."""
 
     applicability: str
     edits: tuple[Edit, ...]

@@ -35,8 +35,9 @@ class Rule:
     """One rule, one file.
 
     `message` is a %-format; it names the layer or tensor, the contradiction, and the place it contradicts.
-    `advice` says what to type. `bad` and `good` are whole small modules: tests run both, and each faulty line of
-    `bad` ends in `# [symbol]`. `beside` holds the other files that both read, by name.
+    `advice` says what to type. `fix_kind` is the most that its typed edits are, `safe` or `unsafe`, or nothing where
+    they are for a reader to make; `fix_note` says why. `bad` and `good` are whole small modules: tests run both, and
+    each faulty line of `bad` ends in `# [symbol]`. `beside` holds the other files that both read, by name.
     """
 
     code: ClassVar[str]
@@ -51,6 +52,7 @@ class Rule:
     scope: ClassVar[Scope] = Scope.UNIVERSAL
     maturity: ClassVar[str] = "preview"
     fix_kind: ClassVar[str] = ""
+    fix_note: ClassVar[str] = ""
     bad: ClassVar[str]
     good: ClassVar[str]
     beside: ClassVar[dict[str, str]] = {}
@@ -88,6 +90,12 @@ class Rule:
             decided=decided,
             advice=(self.advice if advice is None else advice) % fields,
         )
+
+    @classmethod
+    def fix_text(cls) -> str:
+        """How safe the typed edits are, and why."""
+        kind = {"safe": "safe", "unsafe": "needs a reader"}.get(cls.fix_kind)
+        return "by hand" if kind is None else f"{kind}. {' '.join(cls.fix_note.split())}"
 
     @classmethod
     def title(cls) -> str:

@@ -112,18 +112,27 @@ def why_unreadable(error: OSError) -> str:
     return f"unreadable: {(error.strerror or str(error)).lower()}"
 
 
-def decode(data: bytes) -> str:
-    """Source text by byte-order mark, coding cookie (PEP 263) or UTF-8, with `\\n` line ends.
+def encoding_of(data: bytes) -> str:
+    """The encoding of source by byte-order mark, coding cookie (PEP 263) or UTF-8.
 
     Raises:
-        Unusable: the bytes are not text in that encoding, or the encoding is unknown.
+        Unusable: there is no such encoding.
     """
-    encoding = "utf-8"
     if data.startswith(codecs.BOM_UTF8) or _COOKIE.match(data):
         try:
-            encoding = tokenize.detect_encoding(io.BytesIO(data).readline)[0]
+            return tokenize.detect_encoding(io.BytesIO(data).readline)[0]
         except (SyntaxError, ValueError) as error:
             raise Unusable(f"unknown source encoding: {error}") from None
+    return "utf-8"
+
+
+def decode(data: bytes) -> str:
+    """Source text with `\\n` line ends.
+
+    Raises:
+        Unusable: the bytes are not text in their encoding, or the encoding is unknown.
+    """
+    encoding = encoding_of(data)
     try:
         text = data.decode(encoding)
     except (ValueError, LookupError) as error:

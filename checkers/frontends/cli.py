@@ -15,6 +15,8 @@ import typer
 
 from ..finding import Finding, Result
 from ..settings import Settings, SettingsError, load_settings, sizes, words
+from .exits import CLEAN, FAILED, FOUND
+from .fix_command import fix
 from .streams import (
     drop_output,
     internal_error,
@@ -26,8 +28,6 @@ from .streams import (
     visible,
     working_folder,
 )
-
-CLEAN, FOUND, FAILED = 0, 1, 2
 
 app = typer.Typer(
     name="onescience-check",
@@ -133,6 +133,9 @@ def report(
     given = paths or [Path()]
     settings = load_settings(given[0].absolute())
     raise typer.Exit(_report(given, replace(settings, tp=_sizes(tp)) if tp else settings, format))
+
+
+app.command()(fix)
 
 
 @app.command()

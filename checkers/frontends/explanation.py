@@ -25,7 +25,7 @@ def print_explanation(rule: Rule) -> None:
         ("Right", rule.example("good")),
         ("Limits", rule.limits),
         ("Applies to", _SCOPES[rule.scope]),
-        ("Fix", {"safe": "safe", "unsafe": "needs a reader"}.get(rule.fix_kind, "by hand")),
+        ("Fix", rule.fix_text()),
         ("Guide", rule.guide),
         ("Switch off", f"# pylint: disable={rule.symbol}"),
     ):

@@ -36,6 +36,7 @@ class ArgumentOfAnotherName(Rule):
     )
     guide = "beyond the guide"
     fix_kind = "unsafe"
+    fix_note = "The exchange may be meant, and the names wrong."
 
     bad = """
     from torch import nn

@@ -43,6 +43,7 @@ class BatchNotFloat32(Rule):
     )
     guide = "3.2 forward_step_func"
     fix_kind = "unsafe"
+    fix_note = "The data may be wanted in another type than float32."
 
     bad = """
     from functools import partial

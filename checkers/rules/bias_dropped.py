@@ -32,6 +32,7 @@ class BiasDropped(Rule):
     limits = "Silent where `bias` or `skip_bias_add` cannot be told, or the pair is kept."
     guide = "Principle 9: return values of parallel linears"
     fix_kind = "unsafe"
+    fix_note = "Numbers change: the bias is added from here on, and checkpoints trained without it had none."
 
     bad = """
     from megatron.core.tensor_parallel import RowParallelLinear

@@ -34,6 +34,7 @@ class BoundaryLayoutChanged(Rule):
         "Only where one class serves all stages, and all it does in between is call parts that turn nothing."
     )
     fix_kind = "unsafe"
+    fix_note = "What the next stage does with the tensor has to fit."
     guide = "beyond the guide; 3.1 declares the shapes that cross"
 
     bad = """

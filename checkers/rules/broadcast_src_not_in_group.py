@@ -47,6 +47,7 @@ class BroadcastSrcNotInGroup(Rule):
     )
     guide = "beyond the guide"
     fix_kind = "unsafe"
+    fix_note = "Which rank holds the data is for a reader to say."
 
     bad = """
     import torch.distributed as dist

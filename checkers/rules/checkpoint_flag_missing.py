@@ -31,6 +31,9 @@ class CheckpointFlagMissing(Rule):
     limits = "Silent where the second argument cannot be told, and for torch.utils.checkpoint, which has no such flag."
     guide = "beyond the guide"
     fix_kind = "safe"
+    fix_note = (
+        "The call fails as it is, and False is what Megatron means where it does not distribute activations."
+    )
 
     bad = """
     from megatron.core import tensor_parallel

@@ -13,7 +13,7 @@ from ..finding import Finding
 from ..project.project import External, FunctionRef, dotted_name
 from ..project.scopes import nodes_near
 from ..rule import Rule, Symptom
-from ..tpstate.fixes import insert_before, safe
+from ..tpstate.fixes import insert_before, unsafe
 from ..tpstate.verdicts import place_of
 
 if TYPE_CHECKING:
@@ -40,7 +40,8 @@ class CollectiveResultDiscarded(Rule):
         "reduce cannot be decided: Megatron's happens to add up in place where its argument is contiguous."
     )
     guide = "beyond the guide"
-    fix_kind = "safe"
+    fix_kind = "unsafe"
+    fix_note = "What follows may have been written for the part of this rank."
 
     bad = """
     from megatron.core.tensor_parallel import gather_from_tensor_model_parallel_region
@@ -96,7 +97,7 @@ class CollectiveResultDiscarded(Rule):
                         yield self.finding(
                             place_of(module, node.value),
                             object=call,
-                            fix=safe(insert_before(module, node, f"{target} = "))
+                            fix=unsafe(insert_before(module, node, f"{target} = "))
                             if target != "result"
                             else None,
                             decided=is_lost,

@@ -13,7 +13,7 @@ from ..project.distributed import is_named_distributed
 from ..rule import Rule, Symptom
 from ..tpstate.config_chain import gives, provider_of
 from ..tpstate.events import Built
-from ..tpstate.fixes import lines_before, safe
+from ..tpstate.fixes import either, lines_before
 from ..tpstate.verdicts import place_of
 
 if TYPE_CHECKING:
@@ -43,6 +43,10 @@ class ConfigNoneDereferenced(Rule):
     )
     guide = "2.3: the chain of config"
     fix_kind = "safe"
+    fix_note = (
+        "Only where the config is read on every path: then the constructor fails there today, and says so "
+        "clearly with the edit. A read under a condition needs a reader."
+    )
 
     bad = """
     from megatron.core.tensor_parallel import ColumnParallelLinear
@@ -94,12 +98,24 @@ class ConfigNoneDereferenced(Rule):
         return self.finding(
             place_of(cls.module, read),
             object=cls.name,
-            fix=safe(lines_before(cls.module, first, test, f"    {error}")),
+            fix=either(_is_always_read(cls, read), lines_before(cls.module, first, test, f"    {error}")),
             cls=cls.name,
             name=name,
             read=ast.unparse(read),
             typed=f"{test} {error}".replace("`", ""),
         )
+
+
+def _is_always_read(cls: ClassFacts, read: ast.Attribute) -> bool:
+    """Whether no condition stands over a read: each constructor comes to it."""
+    plain = [
+        part
+        for part in cls.methods["__init__"].body
+        if isinstance(part, ast.Assign | ast.Expr | ast.AnnAssign)
+    ]
+    around = [node for part in plain for node in ast.walk(part) if read in list(ast.walk(node))]
+    open_ends = (ast.IfExp, ast.BoolOp, ast.Lambda, ast.ListComp, ast.GeneratorExp, ast.DictComp, ast.SetComp)
+    return bool(around) and not any(isinstance(node, open_ends) for node in around)
 
 
 def _is_always_given(analysis: Analysis, cls: ClassFacts, name: str) -> bool:

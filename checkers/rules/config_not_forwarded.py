@@ -35,6 +35,9 @@ class ConfigNotForwarded(Rule):
     guide = "2.3: the chain of config"
     maturity = "stable"
     fix_kind = "safe"
+    fix_note = (
+        "The chain ends in an error as it is, and the config that is passed is the one the module holds."
+    )
 
     bad = """
     from megatron.core.tensor_parallel import ColumnParallelLinear

@@ -32,6 +32,7 @@ class ConfigParameterMissing(Rule):
     guide = "2.3: the chain of config"
     maturity = "stable"
     fix_kind = "unsafe"
+    fix_note = "Whoever builds the module has to pass the config on."
 
     bad = """
     from megatron.core.tensor_parallel import ColumnParallelLinear

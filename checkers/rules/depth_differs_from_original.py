@@ -36,6 +36,7 @@ class DepthDiffersFromOriginal(Rule):
     )
     guide = "1.4: weights of the original model can be loaded"
     fix_kind = "unsafe"
+    fix_note = "The stages may be deeper on purpose; checkpoints change their shape."
 
     bad = """
     from torch import nn

@@ -42,6 +42,7 @@ class DropPathNotFromTotalDepth(Rule):
     )
     guide = "1.4: drop_path from the total depth"
     fix_kind = "unsafe"
+    fix_note = "Regularisation changes from here on, so runs cannot be compared."
 
     bad = """
     import numpy as np

@@ -34,6 +34,7 @@ class ForeignTrainingImport(Rule):
     guide = "3 imports of the training interface"
     scope = Scope.GUIDE
     fix_kind = "unsafe"
+    fix_note = "The other framework may have another version, with other arguments."
 
     bad = """
     from onescience.distributed.megatron.training import get_args, pretrain

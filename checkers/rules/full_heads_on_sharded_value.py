@@ -31,7 +31,6 @@ class FullHeadsOnShardedValue(Rule):
     runtime = "shape '[...]' is invalid for input of size ..., at tp >= 2 only"
     limits = "Silent where the head count comes from `// tp` or `divide(...)`, or the sizes cannot be multiplied out."
     guide = "Principle 10: heads per rank"
-    fix_kind = ""
 
     bad = """
     from megatron.core.tensor_parallel import ColumnParallelLinear

@@ -33,6 +33,7 @@ class FuserMaskAccessUnsafe(Rule):
     guide = "Principle 12: one forward interface for fusers"
     scope = Scope.GUIDE
     fix_kind = "safe"
+    fix_note = "Where a mask is given nothing changes; where none is given, the access fails today."
 
     bad = """
     from types import SimpleNamespace

@@ -13,7 +13,7 @@ from ..facts.nodes import walk
 from ..finding import Finding
 from ..rule import Rule, Symptom
 from ..tpstate.events import Built, Divided
-from ..tpstate.fixes import lines_before, safe
+from ..tpstate.fixes import either, lines_before, statement_of
 from ..tpstate.values import HEADS, Sym
 from ..tpstate.verdicts import by_site, owner_name, site_place
 
@@ -40,6 +40,10 @@ class HeadsDivisibilityUnchecked(Rule):
     )
     guide = "Principle 8: num_heads must be divisible by tp_size"
     fix_kind = "safe"
+    fix_note = (
+        "Counts that divide see no difference. A quotient that is part of a larger expression, as in "
+        "`max(1, heads // tp)`, may be meant for others too and needs a reader."
+    )
 
     bad = """
     from megatron.core.tensor_parallel import ColumnParallelLinear
@@ -97,10 +101,16 @@ class HeadsDivisibilityUnchecked(Rule):
                 yield self.finding(
                     site_place(event.site),
                     object=owner_name(event),
-                    fix=safe(lines_before(event.site.module, event.site.node, typed)),
+                    fix=either(_is_all(event), lines_before(event.site.module, event.site.node, typed)),
                     name=event.name,
                     typed=typed,
                 )
+
+
+def _is_all(event: Divided) -> bool:
+    """Whether the quotient is all that its statement computes."""
+    statement = statement_of(event.site.module, event.site.node)
+    return isinstance(statement, ast.AugAssign) or getattr(statement, "value", None) is event.site.node
 
 
 def _left(event: Divided) -> str:

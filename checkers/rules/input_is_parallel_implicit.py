@@ -37,6 +37,7 @@ class InputIsParallelImplicit(Rule):
     guide = "2.4: rules of the parallel linears"
     scope = Scope.GUIDE
     fix_kind = "unsafe"
+    fix_note = "The flag is what the input seems to need, or the default of the version at hand."
 
     bad = """
     from megatron.mpu import ColumnParallelLinear, RowParallelLinear

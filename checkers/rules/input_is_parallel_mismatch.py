@@ -36,6 +36,10 @@ class InputIsParallelMismatch(Rule):
     guide = "2.4: decision tree of input_is_parallel"
     maturity = "stable"
     fix_kind = "safe"
+    fix_note = (
+        "The layer fails as it is at two ranks; with one rank the flag changes nothing. Left alone where "
+        "other calls of the same layer need the flag as it is written."
+    )
 
     bad = """
     import torch

@@ -32,6 +32,7 @@ class LabelMissingOnLastStage(Rule):
     limits = "Silent behind tests that are about something else, and where the labels get a value in another place too."
     guide = "Principle 11, trap 5: only the first stage reads data"
     fix_kind = "unsafe"
+    fix_note = "Whether the input is read elsewhere on these ranks is for a reader to say."
 
     bad = """
     from functools import partial

@@ -28,6 +28,7 @@ class LastStagePacksPassthrough(Rule):
     limits = "A received tensor that is returned as it came. Several results of the stage's own are right."
     guide = "1.3: the last stage returns the final result, no tuple"
     fix_kind = "unsafe"
+    fix_note = "Whoever calls the model, as evaluation does, may take the tuple apart."
 
     bad = """
     import torch

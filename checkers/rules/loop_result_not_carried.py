@@ -32,6 +32,7 @@ class LoopResultNotCarried(Rule):
     )
     guide = "beyond the guide"
     fix_kind = "unsafe"
+    fix_note = "Blocks that run side by side on one input may be meant."
 
     bad = """
     from torch import nn

@@ -36,6 +36,7 @@ class LossLabelBinding(Rule):
     limits = "Silent where the function cannot be seen, is decorated, or gets `*` or `**` arguments."
     guide = "3.2 forward_step_func"
     fix_kind = "unsafe"
+    fix_note = "What the loss function takes, and from where its label comes, is for a reader to say."
 
     bad = """
     from functools import partial

@@ -48,6 +48,7 @@ class LossScaledWrongly(Rule):
     )
     guide = "beyond the guide; 3.3 describes the loss function"
     fix_kind = "unsafe"
+    fix_note = "The size of every step changes."
 
     bad = """
     from functools import partial

@@ -37,6 +37,7 @@ class ModuleInPlainContainer(Rule):
     )
     guide = "beyond the guide"
     fix_kind = "unsafe"
+    fix_note = "The parameters appear in `parameters()` and in checkpoints from here on."
 
     bad = """
     from torch import nn

@@ -39,6 +39,10 @@ class ParallelLayerArgumentMissing(Rule):
     guide = "2.4: parameters of the parallel linears"
     maturity = "stable"
     fix_kind = "unsafe"
+    fix_note = (
+        "Names and values of the arguments are guessed from what stands there and from what the layers "
+        "beside it are given."
+    )
 
     bad = """
     from megatron.core.tensor_parallel import ColumnParallelLinear, RowParallelLinear

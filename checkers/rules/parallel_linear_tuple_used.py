@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..finding import Edit, Finding, Fix, Place
 from ..rule import Rule, Symptom
 from ..tpstate.events import PairUsed
+from ..tpstate.fixes import statement_of
 from ..tpstate.layers import label
 from ..tpstate.verdicts import at, by_site, first_certain, owner_name, site_place
 
@@ -34,6 +36,10 @@ class ParallelLinearTupleUsed(Rule):
     guide = "Principle 9: return values of parallel linears"
     maturity = "stable"
     fix_kind = "safe"
+    fix_note = (
+        "Only where the pair is used where the call stands. A variable or a return value that may be "
+        "taken apart elsewhere needs a reader."
+    )
 
     bad = """
     from megatron.core.tensor_parallel import RowParallelLinear
@@ -90,7 +96,36 @@ class ParallelLinearTupleUsed(Rule):
 def _fix(event: PairUsed) -> Fix:
     end = site_place(event.pair.call)
     where = Place(end.path, end.end_line, end.end_column, end.end_line, end.end_column)
-    return Fix("safe", (Edit(where, "[0]"),))
+    return Fix("safe" if _is_used_at_once(event) else "unsafe", (Edit(where, "[0]"),))
+
+
+def _is_used_at_once(event: PairUsed) -> bool:
+    """Whether nobody else takes the pair apart: it is handed on where it arises, or kept under a name for one use."""
+    call = event.pair.call
+    if call.function is not event.site.function:
+        return False
+    statement = statement_of(call.module, call.node)
+    if not isinstance(statement, ast.Assign | ast.AnnAssign | ast.Return) or statement.value is not call.node:
+        return True
+    if isinstance(statement, ast.Return) or call.function is None:
+        return False
+    targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+    names = {target.id for target in targets if isinstance(target, ast.Name)}
+    return len(names) == len(targets) and not any(
+        _takes_apart(node, names) for node in ast.walk(call.function)
+    )
+
+
+def _takes_apart(node: ast.AST, names: set[str]) -> bool:
+    """`pair[0]`, `x, _ = pair`, `return pair`, `(pair, …)`, `*pair`: another use as a pair, or one that is not seen."""
+    if isinstance(node, ast.Tuple | ast.List):
+        held: list[ast.AST | None] = list(node.elts)
+    else:
+        kinds = ast.Subscript | ast.Starred | ast.Return | ast.For | ast.Assign | ast.Yield
+        held = [getattr(node, "iter", getattr(node, "value", None))] if isinstance(node, kinds) else []
+    return any(
+        isinstance(part, ast.Name) and part.id in names and isinstance(part.ctx, ast.Load) for part in held
+    )
 
 
 def _call_text(event: PairUsed) -> str:

@@ -36,6 +36,7 @@ class PipelineDtypeMissing(Rule):
         "the file (or in the tree, where `**` hides arguments) speaks of `pipeline_dtype`."
     )
     fix_kind = "unsafe"
+    fix_note = "The type is that of the parameters; mixed precision may want another."
     guide = "beyond the guide"
 
     bad = """

@@ -38,6 +38,7 @@ class PretrainCallIncomplete(Rule):
     guide = "3.4 the pretrain entry"
     scope = Scope.GUIDE
     fix_kind = "unsafe"
+    fix_note = "Values that are not seen in the tree are those of the guide."
 
     bad = """
     from onescience.distributed.megatron.training import pretrain

@@ -35,6 +35,7 @@ class ProviderNotDistributed(Rule):
     guide = "3.4 the pretrain entry"
     scope = Scope.GUIDE
     fix_kind = "safe"
+    fix_note = "Every rank builds the datasets, which a step that broadcasts from rank 0 does not mind."
 
     bad = """
     from onescience.distributed.megatron.training import pretrain

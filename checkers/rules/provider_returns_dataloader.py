@@ -39,6 +39,7 @@ class ProviderReturnsDataloader(Rule):
     )
     guide = "3.3 dataset_provider"
     fix_kind = "unsafe"
+    fix_note = "Batch size, workers and collation of the loader are lost: Megatron builds its own."
 
     bad = """
     from torch.utils.data import DataLoader

@@ -37,6 +37,10 @@ class RawConfigForwarded(Rule):
     )
     guide = "1.2: config of a stage"
     fix_kind = "safe"
+    fix_note = (
+        "Where a config is given, both names hold it. Where the stage makes its own in any case, a reader "
+        "has to say which of the two is meant."
+    )
 
     bad = """
     from megatron.training import get_args
@@ -119,7 +123,8 @@ class RawConfigForwarded(Rule):
                     and value.id == name
                 ):
                     where = place_of(stage.cls.module, value)
-                    fix = Fix("safe", (Edit(where, "self.config"),))
+                    is_same = isinstance(resolved.value, ast.IfExp | ast.BoolOp)  # where a config is given
+                    fix = Fix("safe" if is_same else "unsafe", (Edit(where, "self.config"),))
                     found = self.finding(where, object=stage.cls.name, fix=fix, cls=stage.cls.name, name=name)
                     yield found, (node.lineno, node.col_offset), keyword.arg
 

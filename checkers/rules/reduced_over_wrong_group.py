@@ -43,6 +43,7 @@ class ReducedOverWrongGroup(Rule):
     )
     guide = "beyond the guide"
     fix_kind = "unsafe"
+    fix_note = "Whether the group or the divisor is wrong is for a reader to say."
 
     bad = """
     import torch.distributed as dist

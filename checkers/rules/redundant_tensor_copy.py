@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -30,6 +31,10 @@ class RedundantTensorCopy(Rule):
     )
     guide = "Principle 9 (memory): share the tensor"
     fix_kind = "safe"
+    fix_note = (
+        "Only where the first copy is stored in the line before and nothing writes into a tensor in place "
+        "in this function: the two names then share one memory."
+    )
 
     bad = """
     import torch
@@ -89,4 +94,22 @@ def _share(first: Seen, second: Seen) -> Fix | None:
     found = re.match(r"\s*(\w+) = \w+\.contiguous\(\)\s*$", first.module.lines[line - 1])
     if found is None or getattr(second.node, "lineno", 0) != line + 1:
         return None
-    return Fix("safe", (Edit(place_of(second.module, second.node), found[1]),))
+    edit = Edit(place_of(second.module, second.node), found[1])
+    return Fix("unsafe" if _writes_in_place(second) else "safe", (edit,))
+
+
+def _writes_in_place(seen: Seen) -> bool:
+    """Whether a tensor may be changed in place in the function around: two names of one would both change."""
+    around = [
+        node
+        for node in ast.walk(seen.module.tree)
+        if isinstance(node, ast.FunctionDef) and any(part is seen.node for part in ast.walk(node))
+    ]
+    return any(_is_write(part) for function in around for part in ast.walk(function))
+
+
+def _is_write(node: ast.AST) -> bool:
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        return node.func.attr.endswith("_") and not node.func.attr.endswith("__")
+    is_store = isinstance(getattr(node, "ctx", None), ast.Store)
+    return isinstance(node, ast.AugAssign) or (isinstance(node, ast.Subscript) and is_store)

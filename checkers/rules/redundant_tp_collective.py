@@ -29,7 +29,6 @@ class RedundantTpCollective(Rule):
     runtime = "one all-gather more per call"
     limits = "Silent when the gathered value is used in another way on the way."
     guide = "2.4: the MLP pattern"
-    fix_kind = ""
 
     bad = """
     from megatron.core.tensor_parallel import ColumnParallelLinear, RowParallelLinear

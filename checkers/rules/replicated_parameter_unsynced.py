@@ -44,6 +44,7 @@ class ReplicatedParameterUnsynced(Rule):
     )
     guide = "beyond the guide"
     fix_kind = "unsafe"
+    fix_note = "Gradients change: they are summed over the tensor-parallel ranks from here on."
 
     bad = """
     from megatron.core.tensor_parallel import ColumnParallelLinear

@@ -31,6 +31,7 @@ class RollUnrollMismatch(Rule):
     guide = "beyond the guide"
 
     fix_kind = "unsafe"
+    fix_note = "Which of the two rolls is the odd one is judged by the names of axes and shifts."
 
     bad = """
     import torch

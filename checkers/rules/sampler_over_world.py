@@ -48,6 +48,7 @@ class SamplerOverWorld(Rule):
     )
     guide = "beyond the guide"
     fix_kind = "unsafe"
+    fix_note = "How many samples an epoch has changes with it."
 
     bad = """
     from megatron.core import parallel_state

@@ -38,6 +38,7 @@ class SetInputTensorNotForwarded(Rule):
     limits = "Silent where the outer forward reads the received tensor itself."
     guide = "beyond the guide"
     fix_kind = "unsafe"
+    fix_note = "Whether the inner module takes the list or its first tensor is for a reader to say."
 
     bad = """
     from torch import nn

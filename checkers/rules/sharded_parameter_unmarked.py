@@ -44,6 +44,7 @@ class ShardedParameterUnmarked(Rule):
     )
     guide = "beyond the guide"
     fix_kind = "unsafe"
+    fix_note = "Checkpoints and gradient norms change with the mark, and the axis is read off the shape."
 
     bad = """
     import torch

@@ -43,6 +43,7 @@ class StageAttributeMissing(Rule):
     )
     guide = "1.2: required attributes of a stage"
     fix_kind = "safe"
+    fix_note = "The line stands in front of all others of the constructor, so whatever it sets later wins."
 
     bad = """
     from megatron.core.tensor_parallel import checkpoint

@@ -52,6 +52,9 @@ class StageCheckpointMethodsMissing(Rule):
     )
     guide = "beyond the guide"
     fix_kind = "unsafe"
+    fix_note = (
+        "Format and names of the checkpoint are the reference stages'; old checkpoints are not converted."
+    )
 
     bad = """
     from megatron.core import parallel_state

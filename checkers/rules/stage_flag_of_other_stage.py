@@ -42,6 +42,7 @@ class StageFlagOfOtherStage(Rule):
     runtime = "A size mismatch in the loss, or an AttributeError; with one stage both hold and nothing shows."
     limits = "Only where the value is a plain question about the first or last stage."
     fix_kind = "unsafe"
+    fix_note = "Whether the flag or the name of the argument is wrong is for a reader to say."
     guide = "beyond the guide; 1.1 gives each stage its part"
 
     bad = """

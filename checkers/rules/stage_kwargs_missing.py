@@ -31,6 +31,7 @@ class StageKwargsMissing(Rule):
     guide = "Principle 11, trap 4: strict signatures of Module"
     scope = Scope.GUIDE
     fix_kind = "safe"
+    fix_note = "Every call that is right stays right."
 
     bad = """
     from onescience.modules.module import Module

@@ -47,6 +47,9 @@ class StageModuleUnused(Rule):
     )
     guide = "1.1: what belongs to which stage"
     fix_kind = "unsafe"
+    fix_note = (
+        "Checkpoints lose its parameters, and building it may have drawn random numbers that others follow."
+    )
 
     bad = """
     import torch

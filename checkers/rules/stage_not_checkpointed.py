@@ -44,6 +44,7 @@ class StageNotCheckpointed(Rule):
     guide = "1.4 and principle 9 (balance): every fuser is checkpointed"
     scope = Scope.GUIDE
     fix_kind = "unsafe"
+    fix_note = "Time for memory, and dropout needs the states of Megatron's random numbers."
 
     bad = """
     from onescience.modules import OneFuser

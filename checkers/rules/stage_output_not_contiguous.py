@@ -31,6 +31,7 @@ class StageOutputNotContiguous(Rule):
     limits = "Only where the last operation is certain to leave another layout. Silent on last stages."
     guide = "beyond the guide"
     fix_kind = "safe"
+    fix_note = "The same numbers in the order in which they are sent."
 
     bad = """
     import torch

@@ -28,6 +28,7 @@ class StageOutputNotTuple(Rule):
     limits = "Only displays that the return statement can be traced to. Silent on last stages."
     guide = "1.3: must return a tuple"
     fix_kind = "unsafe"
+    fix_note = "Whoever calls the stage may read the list or dict by other means."
 
     bad = """
     import torch

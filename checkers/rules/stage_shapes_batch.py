@@ -38,6 +38,9 @@ class StageShapesBatch(Rule):
     )
     guide = "1.4 and 3.1: the batch size is 1 in the pipeline"
     fix_kind = "unsafe"
+    fix_note = (
+        "The micro-batch size is read from the settings that are seen; another script may give another."
+    )
 
     bad = """
     from onescience.distributed.pipelinetensorshapeconfig import PipelineTensorShapeConfig

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import difflib
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ from ..finding import Finding
 from ..project.scopes import Scope as Names
 from ..project.training import ShapeConfig, Training, TrainingScript
 from ..rule import Rule, Symptom
-from ..tpstate.fixes import lines_after, replace, safe
+from ..tpstate.fixes import either, lines_after, replace, safe
 from ..tpstate.verdicts import place_of
 
 if TYPE_CHECKING:
@@ -37,6 +38,10 @@ class StageShapesNotAttached(Rule):
     )
     guide = "3.1 model_provider: set pipeline_tensor_shape_config"
     fix_kind = "safe"
+    fix_note = (
+        "The schedule reads nothing else. A misspelt attribute that other code reads under this name "
+        "needs a reader."
+    )
 
     bad = """
     from megatron.training import get_args
@@ -97,7 +102,7 @@ class StageShapesNotAttached(Rule):
             typed = f"{ast.unparse(near[0].value)}.{_ATTRIBUTE}"
             yield self.finding(
                 place_of(module, near[0]),
-                fix=safe(replace(module, near[0], typed)),
+                fix=either(not _is_read(script, near[0].attr), replace(module, near[0], typed)),
                 problem=f"is stored as `{near[0].attr}`",
                 typed=f"{typed} = {ast.unparse(_given(names, config))}",
             )
@@ -109,6 +114,12 @@ class StageShapesNotAttached(Rule):
                 problem=f"stays in the local variable `{names[0]}`",
                 typed=typed,
             )
+
+
+def _is_read(script: TrainingScript, attribute: str) -> bool:
+    """Whether the misspelt attribute stands anywhere else: somebody may read it."""
+    named = re.compile(rf"\b{re.escape(attribute)}\b")
+    return sum(len(named.findall(module.text)) for module in script.project.modules) > 1
 
 
 def _given(names: list[str], config: ShapeConfig) -> ast.expr:

@@ -38,6 +38,7 @@ class StageSignatureDrift(Rule):
     guide = "Principles: keep the parameters consistent"
     scope = Scope.GUIDE
     fix_kind = "unsafe"
+    fix_note = "Callers that rely on the default or the name of the stage change with it."
 
     bad = """
     from torch import nn

@@ -48,6 +48,7 @@ class StyleArgumentsRejected(Rule):
     guide = "2.3: passing arguments from stage to layer"
     maturity = "stable"
     fix_kind = "unsafe"
+    fix_note = "The argument may belong to another style, or the style be the wrong one."
 
     bad = """
     from torch import nn

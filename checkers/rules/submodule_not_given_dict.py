@@ -13,7 +13,7 @@ from ..project.dict_interface import dict_forward_of
 from ..rule import Rule, Symptom
 from ..tpstate.callers import by_written_call, callee_text, owner_of, through_super, written_at, written_in
 from ..tpstate.events import Event, Rejected, Site, TensorKeyed
-from ..tpstate.fixes import replace, safe
+from ..tpstate.fixes import either, replace
 from ..tpstate.verdicts import site_place
 
 if TYPE_CHECKING:
@@ -32,6 +32,10 @@ class SubmoduleNotGivenDict(Rule):
     limits = "Silent where the block or what it is given cannot be told, and where its forward takes tensors as well."
     guide = "Principle 12: one forward interface for fusers"
     fix_kind = "safe"
+    fix_note = (
+        "The block fails as it is. Where a mask is at hand and was not given, a reader has to say whether "
+        "it belongs there."
+    )
 
     bad = """
     import torch
@@ -104,7 +108,7 @@ class SubmoduleNotGivenDict(Rule):
             site_place(site),
             object=written_in(site),
             evidence=(Evidence(cls.module.display, line, f"`{cls.name}.forward` is declared here"),),
-            fix=safe(replace(site.module, site.node, typed)) if typed else None,
+            fix=either(_is_told(site), replace(site.module, site.node, typed)) if typed else None,
             typed=typed or 'block({"x": x, "mask": mask})',
             call=callee_text(site),
             cls=cls.name,
@@ -116,6 +120,24 @@ def _call_of(keyed: TensorKeyed) -> Site:
     """The call that entered the forward, as the user wrote it."""
     entered = Event(keyed.stack[-1], keyed.owner, keyed.branch, keyed.choice, keyed.stack[:-1], keyed.root)
     return written_at(entered, "")
+
+
+def _is_told(site: Site) -> bool:
+    """Whether it is clear which mask belongs to the block: one is given, there is none, or it is known to be None."""
+    call = site.node
+    if not isinstance(call, ast.Call) or len(call.args) == 2 or site.function is None:
+        return True
+    around = list(walk(site.function))
+    if any(isinstance(node, ast.IfExp) and node.body is call and _is_none(node.test) for node in around):
+        return True
+    names = {node.id for node in around if isinstance(node, ast.Name)} | {
+        a.arg for a in around if isinstance(a, ast.arg)
+    }
+    return not any("mask" in name for name in names)
+
+
+def _is_none(test: ast.expr) -> bool:
+    return ast.unparse(test) == "mask is None"
 
 
 def _as_dict(site: Site) -> str:

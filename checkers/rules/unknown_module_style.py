@@ -35,6 +35,7 @@ class UnknownModuleStyle(Rule):
     guide = "2.2: register the distributed modules"
     maturity = "stable"
     fix_kind = "unsafe"
+    fix_note = "The nearest name is a guess."
 
     bad = """
     from torch import nn

@@ -26,6 +26,11 @@ def _fix(applicability: str, edits: tuple[Edit | None, ...]) -> Fix | None:
     return Fix(applicability, known) if known and len(known) == len(edits) else None
 
 
+def either(is_safe: bool, *edits: Edit | None) -> Fix | None:
+    """A repair that is safe in this place, or one that needs a reader."""
+    return _fix("safe" if is_safe else "unsafe", edits)
+
+
 def replace(module: ModuleFacts, node: ast.AST, text: str) -> Edit:
     """Another text in place of a node."""
     return Edit(place_of(module, node), text)
@@ -130,7 +135,23 @@ def add_keyword(module: ModuleFacts, call: ast.Call, text: str) -> Edit | None:
     if isinstance(last, ast.GeneratorExp):
         return None
     line, column = _behind_brackets(module, place_of(module, last), end)
-    return Edit(Place(end.path, line, column, line, column), f", {text}")
+    part = next((keyword for keyword in call.keywords if keyword.value is last), last)
+    return _one_more(module, part, line, column, text)
+
+
+def _one_more(module: ModuleFacts, last: ast.AST, line: int, column: int, text: str) -> Edit:
+    """An item behind the last one of a list, which ends at a column; on a line of its own where that one has one."""
+    place, source = place_of(module, last), module.lines[line - 1]
+    indent, rest = module.lines[place.line - 1][: place.column], source[column:].strip()
+    at = Place(place.path, line, column, line, column)
+    if indent.strip() or (rest and rest[0] not in ",#") or rest.lstrip(", ")[:1] not in ("", "#"):
+        return Edit(at, f", {text}")
+    end = Place(place.path, line, len(source), line, len(source))
+    if rest.startswith(","):
+        return Edit(end, f"\n{indent}{text},")
+    if rest:
+        return Edit(Place(place.path, line, column, line, len(source)), f",{source[column:]}\n{indent}{text}")
+    return Edit(at, f",\n{indent}{text}")
 
 
 def _behind_brackets(module: ModuleFacts, inner: Place, outer: Place) -> tuple[int, int]:
@@ -160,16 +181,21 @@ def add_parameter(module: ModuleFacts, function: ast.FunctionDef, text: str) -> 
     spec = function.args
     if spec.kwarg is not None or spec.posonlyargs:
         return None
-    parts: list[ast.AST] = [*spec.args, *spec.kwonlyargs, *([spec.vararg] if spec.vararg else [])]
-    parts += [default for default in (*spec.defaults, *spec.kw_defaults) if default is not None]
-    if not parts:
+    parameters: list[ast.arg | ast.expr] = [*spec.args, *spec.kwonlyargs]
+    parameters += [spec.vararg] if spec.vararg else []
+    if not parameters:
         return None
-    last = max(parts, key=lambda part: (part.lineno, part.col_offset))  # type: ignore[attr-defined]
+    defaults = [default for default in (*spec.defaults, *spec.kw_defaults) if default is not None]
+    last: ast.arg | ast.expr = max((*parameters, *defaults), key=_position)
     place = place_of(module, last)
     behind = module.lines[place.end_line - 1][place.end_column :].lstrip()
     if behind.startswith(")") and isinstance(last, ast.Tuple):
         return None
-    return insert_after(module, last, f", {text}")
+    return _one_more(module, max(parameters, key=_position), place.end_line, place.end_column, text)
+
+
+def _position(node: ast.arg | ast.expr) -> tuple[int, int]:
+    return node.lineno, node.col_offset
 
 
 def add_import(module: ModuleFacts, source: str, name: str) -> tuple[Edit, ...]:

@@ -158,5 +158,11 @@ def test_the_good_example_is_what_the_advice_says(
         assert not is_code or any(words <= good for words in new.values()), (advice, new)
 
 
+@pytest.mark.parametrize("rule", all_rules(), ids=lambda rule: rule.symbol)
+def test_a_rule_with_typed_edits_says_why_they_are_safe_or_not(rule: Rule) -> None:
+    assert rule.fix_kind in ("", "safe", "unsafe")
+    assert bool(rule.fix_note) == bool(rule.fix_kind)
+
+
 def test_a_third_of_the_rules_type_their_fix() -> None:
     assert 3 * len(TYPED) >= len(all_rules())

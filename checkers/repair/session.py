@@ -1,0 +1,205 @@
+"""Which edits are kept: those after which their finding is gone and no other is there.
+
+Edits that touch the same place are made one after the other. Those that fit together are tried together; where the
+result is not right, the culprits are found by halving. Each edit that is kept takes a finding away and brings none, so
+this comes to an end, and a second run finds nothing to do.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ..engine import Progress
+from ..files.source import Unusable, decode, parse, read_bytes
+from ..finding import Edit, Finding, Skipped
+from ..settings import Settings
+from .looking import Look, key_of, look
+from .text import Unfit, edited, overlap
+from .writing import why_not_written, write_all
+
+
+@dataclass(frozen=True)
+class Refused:
+    """A finding whose edit was not made, and why; `barred` where a file cannot be written, whatever the edit."""
+
+    finding: Finding
+    reason: str
+    barred: bool = False
+
+
+@dataclass
+class Repair:
+    """What came of it, with each changed file before and after; `remaining` is what a check finds afterwards."""
+
+    fixed: list[Finding] = field(default_factory=list)
+    refused: list[Refused] = field(default_factory=list)
+    unusable: list[Skipped] = field(default_factory=list)
+    before: dict[Path, bytes] = field(default_factory=dict)
+    after: dict[Path, bytes] = field(default_factory=dict)
+    remaining: list[Finding] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class _Refusal:
+    """Why edits are not right together, and the findings whose edits may be the reason."""
+
+    reason: str
+    suspects: list[Finding]
+
+
+def repair(
+    paths: Sequence[Path],
+    settings: Settings,
+    wanted: Callable[[Finding], bool],
+    *,
+    write: bool,
+    progress: Progress | None = None,
+) -> Repair:
+    """Make the edits of the wanted findings under `paths`; on the disk if `write`, else only in what is returned.
+
+    Files that change while this runs, or cannot be written, are left as they are and the others are judged without
+    them: a verdict holds for the text it was reached for.
+    """
+    barred: dict[Path, str] = {}
+    while True:
+        found = _Session(paths, settings, wanted, barred, progress).run()
+        failed = write_all(found.before, found.after) if write else {}
+        if not failed:
+            return found
+        barred.update(failed)
+
+
+class _Session:
+    """One attempt, in memory. `barred` are files that must stay as they are, and why."""
+
+    def __init__(
+        self,
+        paths: Sequence[Path],
+        settings: Settings,
+        wanted: Callable[[Finding], bool],
+        barred: Mapping[Path, str],
+        progress: Progress | None,
+    ) -> None:
+        self.paths, self.settings, self.wanted, self.progress = paths, settings, wanted, progress
+        self.barred = barred
+        self._bytes: dict[Path, bytes] = {}
+        self._refused: dict[Finding, Refused] = {}
+
+    def run(self) -> Repair:
+        done = Repair()
+        now = look(self.paths, self.settings, {}, self.progress)
+        while True:
+            wanted = [finding for finding in now.findings if finding.fix and self.wanted(finding)]
+            for finding in wanted:
+                if refused := self._barred(finding, now):
+                    self._refused[finding] = refused
+            batch = _apart(finding for finding in wanted if finding not in self._refused)
+            if not batch:
+                break
+            made, now = self._settle(now, [], now, batch)
+            done.fixed += made
+            if made:  # what was wrong with another edit may be mended now
+                self._refused = {}
+        done.refused = [self._refused[finding] for finding in wanted]
+        done.after = {path: data for path, data in now.edited.items() if data != self._bytes[path]}
+        done.before = {path: self._bytes[path] for path in done.after}
+        done.remaining, done.unusable = list(now.findings), now.files.unusable
+        return done
+
+    def _barred(self, finding: Finding, now: Look) -> Refused | None:
+        """Why a file that the edits of a finding change must stay as it is; None where all may be written."""
+        for shown in dict.fromkeys(edit.place.path for edit in _edits(finding)):
+            source = now.files.source(shown)
+            if source is None or source.path not in now.files.targets:
+                return Refused(finding, f"{shown} is not among the checked paths")
+            if reason := self.barred.get(source.path) or why_not_written(source.path):
+                return Refused(finding, f"{shown} {reason}", barred=True)
+            if source.path not in self._bytes:
+                try:
+                    self._bytes[source.path] = read_bytes(source.path)
+                    if decode(self._bytes[source.path]) != source.text:
+                        raise Unusable("changed meanwhile")
+                except Unusable as error:
+                    return Refused(finding, f"{shown}: {error}", barred=True)
+        return None
+
+    def _settle(
+        self, start: Look, kept: list[Finding], last: Look, more: list[Finding]
+    ) -> tuple[list[Finding], Look]:
+        """Of `more`, those whose edits are right on top of the `kept` ones, which led from `start` to `last`."""
+        if not more:
+            return kept, last
+        outcome = self._try(start, [*kept, *more])
+        if isinstance(outcome, Look):
+            return [*kept, *more], outcome
+        if len(more) == 1:
+            self._refused[more[0]] = Refused(more[0], outcome.reason)
+            return kept, last
+        suspects = [finding for finding in more if finding in outcome.suspects]
+        if not 0 < len(suspects) < len(more):
+            suspects = more[len(more) // 2 :]
+        kept, last = self._settle(start, kept, last, [f for f in more if f not in suspects])
+        return self._settle(start, kept, last, suspects)
+
+    def _try(self, start: Look, findings: list[Finding]) -> Look | _Refusal:
+        """What is found after the edits of some findings, or why they are not right."""
+        edits: dict[str, list[Edit]] = {}
+        for edit in dict.fromkeys(edit for finding in findings for edit in _edits(finding)):
+            edits.setdefault(edit.place.path, []).append(edit)
+        changed = dict(start.edited)
+        for shown, own in edits.items():
+            source = start.files.source(shown)
+            assert source is not None
+            try:
+                changed[source.path] = edited(changed.get(source.path, self._bytes[source.path]), own)
+                parse(source.path, shown, changed[source.path])
+            except (Unfit, Unusable) as error:
+                return _Refusal(f"{shown}: {error}", [f for f in findings if _touches(f, shown)])
+        after = look(self.paths, self.settings, changed, self.progress)
+        return _judge(start, after, findings, edits) or after
+
+
+def _judge(
+    start: Look, after: Look, findings: list[Finding], edits: Mapping[str, list[Edit]]
+) -> _Refusal | None:
+    """What is wrong after the edits of some findings: one of them is there still, or another one is new."""
+    wanted = Counter(key_of(finding, edits.get(finding.place.path, ())) for finding in findings)
+    found, expected = after.keys(), start.keys(edits) - wanted
+    surplus = sorted(found - expected)
+    if staying := [key for key in surplus if key in wanted]:
+        suspects = [f for f in findings if key_of(f, edits.get(f.place.path, ())) in staying]
+        return _Refusal("the finding would stay", suspects)
+    for path, symbol, line in surplus:
+        near = [finding for finding in findings if _touches(finding, path)]
+        return _Refusal(f"it would bring {symbol} at {path}:{line}", near)
+    for path, reason in sorted(after.skipped - start.skipped):
+        return _Refusal(
+            f"{path} could not be checked any more: {reason}", [f for f in findings if _touches(f, path)]
+        )
+    return None
+
+
+def _apart(findings: Iterable[Finding]) -> list[Finding]:
+    """The first findings whose edits do not touch; an edit that several ask for is one edit."""
+    chosen: list[Finding] = []
+    taken: dict[str, list[Edit]] = {}
+    for finding in findings:
+        own = _edits(finding)
+        if not any(
+            edit != other and overlap(edit, other) for edit in own for other in taken.get(edit.place.path, ())
+        ):
+            chosen.append(finding)
+            for edit in own:
+                taken.setdefault(edit.place.path, []).append(edit)
+    return chosen
+
+
+def _edits(finding: Finding) -> tuple[Edit, ...]:
+    return finding.fix.edits if finding.fix is not None else ()
+
+
+def _touches(finding: Finding, shown: str) -> bool:
+    return any(edit.place.path == shown for edit in _edits(finding))
