@@ -70,7 +70,7 @@ class Analysis:
         fuel = GUIDE_FUEL if self.project.follows_guide else FUEL
         if id(cls) not in self._parallel:
             fuel = PLAIN_FUEL
-        interp.fuel = fuel
+        interp.fuel, interp.shares = fuel, []
         interp.branch, interp.choice, interp.journals, interp.reads = {}, {}, [], []
         interp.frame = Frame(cls.module)
         interp.equal.clear()
@@ -105,7 +105,7 @@ class Analysis:
             interp = self.interpreter
             log, interp.log, interp.stop_at = interp.log, Log(), stop_at
             twins, interp.twins = interp.twins, Summaries()
-            interp.root, interp.fuel, interp.depth = cls, GUIDE_FUEL, 0
+            interp.root, interp.fuel, interp.shares, interp.depth = cls, GUIDE_FUEL, [], 0
             interp.branch, interp.choice, interp.journals, interp.reads = {}, {}, [], []
             interp.frame = Frame(cls.module)
             interp.memo.clear()
@@ -139,10 +139,14 @@ class Analysis:
         return value if isinstance(value, Obj) else Obj(Cls(cls.dotted, cls))
 
     def _run_methods(self, cls: ClassFacts, obj: Obj) -> None:
-        names = ["forward", *(name for name in cls.methods if name not in ("forward", "__init__"))]
+        first = (
+            "set_input_tensor",
+            "forward",
+        )  # the pipeline schedule hands a stage its input, then calls it
+        names = [*first, *(name for name in cls.methods if name not in (*first, "__init__"))]
         for name in names:
             found = self.project.method(cls, name)
-            if found is None or (name != "forward" and id(found[1]) in self.interpreter.visited):
+            if found is None or (name not in first and id(found[1]) in self.interpreter.visited):
                 continue
             if (name.startswith("__") and name != "__call__") or _is_property(found[1]):
                 continue

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import itertools
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
@@ -38,6 +39,8 @@ class Interpreter:
         self.project = project
         self.log = Log()
         self.fuel = 0
+        self.shares: list[Any] = []
+        self.failures: Counter[int] = Counter()
         self.branch: dict[str, bool] = {}
         self.choice: dict[str, bool] = {}
         self.journals: list[Journal] = []
@@ -145,7 +148,7 @@ class Interpreter:
         if self.journals:
             self.journals[-1].young.add(id(target))
 
-    def _undo(self, journal: Journal) -> dict[tuple[int, Any], Value | None]:
+    def undo(self, journal: Journal) -> dict[tuple[int, Any], Value | None]:
         """Restore what a branch changed; returns the values it had left."""
         left: dict[tuple[int, Any], Value | None] = {}
         for mark, (target, key, old) in journal.entries.items():
@@ -155,6 +158,15 @@ class Interpreter:
             else:
                 target[key] = old
         return left
+
+    def keep(self, journal: Journal) -> None:
+        """What a part of the open branch wrote stands, and is undone with the branch."""
+        if self.journals:
+            outer = self.journals[-1]
+            for mark, entry in journal.entries.items():
+                if mark[0] not in outer.young and mark not in outer.entries:
+                    outer.entries[mark] = entry
+            outer.young |= journal.young
 
     def both(self, key: str, then: Callable[[], bool], other: Callable[[], bool]) -> bool:
         """Run both sides of an undecided condition and join what they wrote.
@@ -175,12 +187,15 @@ class Interpreter:
             self.journals.append(journal)
             try:
                 goes_on = run()
+            except OutOfFuel:
+                self.undo(journal)
+                raise
             finally:
                 self.journals.pop()
             results.append((goes_on, journal))
             jumps.append(not goes_on and self.jumped)
             marks.update({mark: entry for mark, entry in journal.entries.items() if mark not in marks})
-            kept.append(self._undo(journal))
+            kept.append(self.undo(journal))
         self.branch = before
         goes = (results[0][0], results[1][0])
         for mark, (target, name, old) in marks.items():

@@ -64,17 +64,17 @@ def later(interp: Interpreter, run: Callable[[], Any]) -> Callable[[], None]:
 
     def action() -> None:
         there = (interp.branch, interp.choice, interp.frame, interp.depth, interp.catching)
-        outer = (interp.journals, interp.exits, interp.reads, interp.fuel)
+        outer = (interp.journals, interp.exits, interp.reads, interp.shares, interp.fuel)
         given = min(max(interp.fuel, 0), DELAYED_FUEL)
         interp.branch, interp.choice, interp.frame, interp.depth, interp.catching = here
-        interp.journals, interp.exits, interp.reads, interp.fuel = [], [], [], given
+        interp.journals, interp.exits, interp.reads, interp.shares, interp.fuel = [], [], [], [], given
         try:
             with contextlib.suppress(OutOfFuel):  # what it did not reach is unknown, for this instance alone
                 run()
         finally:
             used = given - max(interp.fuel, 0)
             interp.branch, interp.choice, interp.frame, interp.depth, interp.catching = there
-            interp.journals, interp.exits, interp.reads, interp.fuel = outer
+            interp.journals, interp.exits, interp.reads, interp.shares, interp.fuel = outer
             interp.fuel -= used
 
     return action

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from . import binding, expressions, library_calls, recall, statements
+from . import binding, budget, expressions, library_calls, recall, statements
 from .callables import Func
 from .choices import Choice, choose
 from .events import Event, Rejected
@@ -31,9 +31,8 @@ def run_function(
         interp.is_opaque(func.module) or _is_generator(interp, func)
     ):
         return UNKNOWN
-    if func.owner is None and func.closure is None:
-        return _run_plain(interp, func, args, kwargs, node)
-    return _run_bound(interp, func, args, kwargs, node)
+    run = _run_plain if func.owner is None and func.closure is None else _run_bound
+    return budget.within(interp, func, lambda: run(interp, func, args, kwargs, node))
 
 
 def _run_native(

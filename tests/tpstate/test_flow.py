@@ -245,3 +245,21 @@ def test_states_cross_a_sequential_a_loop_and_a_dict_of_tensors(check: Check) ->
                 obj = layer(obj)
             return self.leave(obj)
     """)
+
+
+def test_a_stage_that_insists_on_its_input_is_followed(states: States) -> None:
+    assert states("""
+    class Stage(nn.Module):
+        def __init__(self, dim, config):
+            super().__init__()
+            self.input_tensor = None
+            self.split = COLUMN(dim, dim)
+            self.probe = SPLIT_ROW(dim, dim)
+
+        def set_input_tensor(self, input_tensor):
+            self.input_tensor = input_tensor
+
+        def forward(self, x=None):
+            assert self.input_tensor is not None
+            return self.probe(self.split(self.input_tensor)[0])[0]
+    """) == {"sharded"}

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
+from onescience_check.checkers.engine import run
+from onescience_check.checkers.settings import Settings
 from onescience_check.checkers.tpstate.module_tree import _objects
 from onescience_check.checkers.tpstate.values import Cls, Heap, Obj, Seq, Value
+
+from .conftest import HEAD
 
 Check = Callable[..., None]
 
@@ -178,3 +183,65 @@ def test_modules_in_lists_that_hold_themselves_twice_are_found_in_time() -> None
     for _ in range(40):
         held = Heap("list", {"content": Seq((held, held))})
     assert len(list(_objects(held, ""))) == 2
+
+
+HELPERS = """
+class Writer:
+    def __init__(self, level):
+        self.level = level
+
+    def write(self, value, depth):
+        if self.level > depth:
+            if value.a:
+                self.write(value.b, depth)
+            if value.c:
+                self.write(value.d, depth)
+            if value.e:
+                self.write(value.f, depth)
+        for _ in range(40):
+            self.level = [value.g, value.h, value.i, value.j]
+        return [self.write(value.k, depth + 1), self.write(value.m, depth + 2)]
+
+
+def dump(value, state):
+    state.seen = None
+    for _ in range(30):
+        for _ in range(30):
+            for _ in range(30):
+                value = [value, state.seen]
+    return value
+"""
+
+
+def test_a_helper_without_end_does_not_starve_the_layers(tmp_path: Path) -> None:
+    body = (
+        HEAD
+        + HELPERS
+        + """
+class State:
+    def __init__(self, dim):
+        self.seen = dim
+
+
+class Model(nn.Module):
+    def __init__(self, dim, config, level):
+        super().__init__()
+        self.state, self.writer = State(dim), Writer(level)
+        self.up = ColumnParallelLinear(dim, dim, config=config, init_method=1, gather_output=False)
+        self.down = RowParallelLinear(
+            dim, dim, config=config, init_method=1, bias=True, input_is_parallel=True, skip_bias_add=False
+        )
+
+    def forward(self, x):
+        dump(x, self.state)
+        self.writer.write(x, 0)
+        x, _ = self.up(x)
+        dump(x, self.state)
+        if self.state.seen is not None:
+            return self.down(x)[0]
+"""
+    )
+    (tmp_path / "model.py").write_text(body)
+    found = run([tmp_path], Settings(base=tmp_path))
+    assert not found.skipped
+    assert (found.summary.inputs_decided, found.summary.inputs_undecided) == (1, 0)
