@@ -61,10 +61,26 @@ def known(project: Project, cls: ClassFacts) -> set[str]:
 
 
 def reads(cls: ClassFacts) -> Iterator[ast.Attribute]:
-    """Every `self.name` that the methods of a class read."""
+    """Every `self.name` that the methods of a class read, but where the constructor has refused the case."""
+    refused = {id(node) for node in _refused(cls)}
     for node in _own(cls):
-        if isinstance(node.ctx, ast.Load) and not node.attr.startswith("_"):
+        if isinstance(node.ctx, ast.Load) and not node.attr.startswith("_") and id(node) not in refused:
             yield node
+
+
+def _refused(cls: ClassFacts) -> Iterator[ast.AST]:
+    """What stands under `if self.flag:` in a class whose constructor raises under the same test."""
+    init = cls.methods.get("__init__")
+    tests = {
+        ast.unparse(node.test)
+        for node in (init.body if init is not None else ())
+        if isinstance(node, ast.If) and isinstance(node.body[-1], ast.Raise)
+    }
+    for method in cls.methods.values() if tests else ():
+        for node in walk(method):
+            if isinstance(node, ast.If) and ast.unparse(node.test) in tests:
+                for statement in node.body:
+                    yield from walk(statement)
 
 
 def _own(cls: ClassFacts) -> Iterator[ast.Attribute]:

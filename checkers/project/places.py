@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 from ..files.discovery import FileSet
+
+_OF_OTHERS = sys.stdlib_module_names | {"torch", "numpy", "einops", "transformers", "apex", "deepspeed"}
 
 
 class Places:
@@ -65,7 +68,10 @@ class Places:
         own = self.root_of(near)
         around = [root for root in reversed(holding) if near.is_relative_to(root)]
         inside = [own] if own in holding or {name, f"{name}.py"} & self.files.names_in(own) else []
-        return list(dict.fromkeys([*inside, *around, *holding, near.parent]))
+        found = dict.fromkeys([*inside, *around, *holding, near.parent])
+        if name in _OF_OTHERS:  # a package may hold a `logging.py` of its own, which this name never means
+            return [root for root in found if "__init__.py" not in self.files.names_in(root)]
+        return list(found)
 
 
 def _importable(root: Path, folder: Path) -> Path:

@@ -33,7 +33,8 @@ class AttributeNeverSet(Rule):
     runtime = "AttributeError: object has no attribute, on the ranks of this stage"
     limits = (
         "Silent where a base cannot be seen, where attributes are set by name or from outside, where the class "
-        "mentions the name as text, and for classes with subclasses."
+        "or a base mentions the name as text, in a case that the constructor refuses, and for classes "
+        "with subclasses."
     )
     guide = "beyond the guide"
 
@@ -74,7 +75,8 @@ class AttributeNeverSet(Rule):
         for cls in project.classes():
             if project.is_framework(cls.module) or not project.is_module_class(cls):
                 continue
-            candidates = [node for node in reads(cls) if not _mentioned(cls, node.attr)]
+            texts = [entry.text for entry in project.mro(cls) if isinstance(entry, ClassFacts)]
+            candidates = [node for node in reads(cls) if not _mentioned(texts, node.attr)]
             names = {node.attr for node in candidates}
             unset = names - known(project, cls) if names else names
             if not unset or not is_closed(project, cls):
@@ -104,8 +106,10 @@ class AttributeNeverSet(Rule):
         )
 
 
-def _mentioned(cls: ClassFacts, name: str) -> bool:
-    return re.search(rf"""['"]{re.escape(name)}['"]""", cls.text) is not None
+def _mentioned(texts: list[str], name: str) -> bool:
+    """Whether the class or a base names it as text: `register_buffer("table", …)`."""
+    pattern = re.compile(rf"""['"]{re.escape(name)}['"]""")
+    return any(pattern.search(text) for text in texts)
 
 
 def _sets(cls: ClassFacts, name: str) -> bool:

@@ -82,12 +82,15 @@ class HeadsDivisibilityUnchecked(Rule):
 
     def check(self, analysis: Analysis) -> Iterator[Finding]:
         mro = analysis.project.mro
+        said: set[tuple[ClassFacts, str]] = set()
         for events in by_site(analysis.log.events, Divided):
             event = events[0]
             top = event.top
             if not isinstance(top, Sym) or HEADS not in top.tags or event.owner is None:
                 continue
             if any(not atom.isidentifier() for atom in top.poly.atoms()) or not _is_written(event):
+                continue
+            if (event.owner, event.name) in said or _rounds_up(event):
                 continue
             if event.site.module.name.split(".")[0] in ("vllm", "sglang"):
                 continue
@@ -97,6 +100,7 @@ class HeadsDivisibilityUnchecked(Rule):
             holders += _given(analysis, event.owner, event.name)
             own = _key_value(event.name)
             if not any(_tests_remainder(holder, own) for holder in holders):
+                said.add((event.owner, event.name))
                 typed = f"assert {_left(event)} % {_right(event)} == 0"
                 yield self.finding(
                     site_place(event.site),
@@ -118,6 +122,18 @@ def _left(event: Divided) -> str:
     node = event.site.node
     left = node.left if isinstance(node, ast.BinOp) else getattr(node, "target", None)
     return ast.unparse(left) if left is not None else event.name
+
+
+def _rounds_up(event: Divided) -> bool:
+    """`(heads + tp - 1) // tp`: each rank holds at least its share, no head is lost."""
+    node = event.site.node
+    left = node.left if isinstance(node, ast.BinOp) else None
+    return (
+        isinstance(left, ast.BinOp)
+        and isinstance(left.op, ast.Sub)
+        and isinstance(left.right, ast.Constant)
+        and ast.unparse(left.left).endswith(f"+ {_right(event)}")
+    )
 
 
 def _right(event: Divided) -> str:

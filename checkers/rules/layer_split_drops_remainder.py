@@ -27,6 +27,11 @@ _CHECKED = re.compile(
     r"\bdivmod\(|%\s*(\(?\s*)?[\w.]*(pp|stages|pipeline|world_size)|math\.ceil\(|-\s*\(\s*-|ensure_divisibility"
 )
 
+_CHECKED_BEFORE = re.compile(
+    r"\b(assert|if)\b[^\n]*(layers?|depth|blocks)\w*\s*%\s*\(?[\w.]*(pp|pipeline)\w*"
+)
+"""A script that builds the model has refused a count that does not divide."""
+
 
 class LayerSplitDropsRemainder(Rule):
     """Layers are divided by the number of stages, and the remainder is lost."""
@@ -41,7 +46,8 @@ class LayerSplitDropsRemainder(Rule):
     symptom = Symptom.WRONG_NUMBERS
     runtime = "a shallower model is trained, with no error"
     limits = (
-        "Silent where the function or its file takes the remainder, uses divmod or asserts, and for values of "
+        "Silent where the function or its file takes the remainder, uses divmod or asserts, where a script of the tree "
+        "refuses a count of layers that does not divide, and for values of "
         "Megatron's config, which it validates itself."
     )
     guide = "beyond the guide"
@@ -65,6 +71,8 @@ class LayerSplitDropsRemainder(Rule):
     """
 
     def check(self, analysis: Analysis) -> Iterator[Finding]:
+        if any(_CHECKED_BEFORE.search(module.text) for module in analysis.project.modules):
+            return
         for module in analysis.project.knowledge(Stages).rank_aware:
             if "//" not in module.text or _CHECKED.search(module.text):
                 continue

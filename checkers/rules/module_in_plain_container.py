@@ -33,7 +33,8 @@ class ModuleInPlainContainer(Rule):
     runtime = "an error about devices on a GPU, or layers that never change and are not saved"
     limits = (
         "Only where the container is written with its modules in the constructor of a module that calls them, and is "
-        "not wrapped or registered in another way."
+        "not wrapped or registered in another way. Silent for modules that are given their `weights` when they are "
+        "built, as inference engines do."
     )
     guide = "beyond the guide"
     fix_kind = "unsafe"
@@ -113,6 +114,8 @@ def _made(project: Project, cls: ClassFacts, value: ast.expr) -> str | None:
 
 def _module_class(project: Project, cls: ClassFacts, node: ast.expr) -> str | None:
     name = dotted_name(node.func) if isinstance(node, ast.Call) else None
+    if isinstance(node, ast.Call) and any(keyword.arg == "weights" for keyword in node.keywords):
+        return None  # it loads its own weights where they belong
     ref = project.resolve(cls.module, name) if name else None
     if isinstance(ref, ClassFacts) and project.is_module_class(ref):
         return ref.name

@@ -124,6 +124,8 @@ class MultiTensorOnStockSchedule(Rule):
     def _virtual(self, project: Project) -> Iterator[Finding]:
         """One class for all stages: what a middle one surely returns is sent."""
         for virtual in project.knowledge(VirtualStages):
+            if _takes_nothing(virtual.setter.scope.function):
+                continue  # no other stage can come before it
             last = certain(virtual.forward, MIDDLE)[-1:]
             value = last[0].value if last and isinstance(last[0], ast.Return) else None
             sent = chosen(value, virtual.forward, MIDDLE) if value is not None else None
@@ -140,6 +142,16 @@ class MultiTensorOnStockSchedule(Rule):
                 count=count,
                 typed="",
             )
+
+
+def _takes_nothing(setter: ast.FunctionDef | None) -> bool:
+    """`def set_input_tensor(self, tensor): pass`: the class is for one stage."""
+    body = setter.body if setter is not None else []
+    return all(
+        isinstance(node, ast.Pass | ast.Raise)
+        or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
+        for node in body
+    )
 
 
 def _hands_on(project: Project) -> bool:

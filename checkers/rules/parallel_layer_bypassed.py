@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -29,7 +31,8 @@ class ParallelLayerBypassed(Rule):
     symptom = Symptom.WRONG_NUMBERS
     runtime = "each rank goes on with its own part of the result"
     limits = (
-        "Silent where the result is reduced or gathered afterwards, and for layers that need no collective."
+        "Silent where the result is reduced or gathered afterwards, where a class that reduces hands the weight "
+        "to a function, and for layers that need no collective."
     )
     guide = "beyond the guide"
 
@@ -74,6 +77,8 @@ class ParallelLayerBypassed(Rule):
             row = layer_row(events[0].layer)
             if event is None or row is None or any(e.mark in analysis.interpreter.reduced for e in events):
                 continue
+            if _is_handed_on(analysis, event):
+                continue
             gathers = flag(analysis.interpreter, event.layer, "gather_output", row.gather)
             if row.kind == ROW or (row.kind == COLUMN and gathers is True):
                 yield self.finding(
@@ -83,3 +88,11 @@ class ParallelLayerBypassed(Rule):
                     layer=label(event.layer),
                     collective="all-reduce" if row.kind == ROW else "gather",
                 )
+
+
+def _is_handed_on(analysis: Analysis, event: WeightTaken) -> bool:
+    """Whether a function was given the weight, by a class that reduces something: what the function returned, maybe."""
+    weight = f"{label(event.layer)}.weight"
+    if weight in ast.unparse(event.site.node):
+        return False
+    return any(weight in cls.text and re.search(r"reduce", cls.text) for cls in analysis.project.classes())

@@ -110,8 +110,10 @@ def _torch_sampler(node: ast.AST, frame: Frame) -> tuple[str, Axes, str] | None:
     rank = frame.argument(node, "rank", 2)
     if rank is None or (isinstance(rank, ast.Constant) and rank.value is None):
         return "DistributedSampler", WORLD, "without `rank` it takes the global rank"
-    axes = varies(rank, frame)
-    return _judged("DistributedSampler", axes, rank)
+    held = frame.definitions(rank) if isinstance(rank, ast.Name) else []
+    if any(varies(value, where) == DP for value, where in held):
+        return None  # `rank = global_rank`, and that of the replica wherever the model is split
+    return _judged("DistributedSampler", varies(rank, frame), rank)
 
 
 def _strided(node: ast.AST, frame: Frame) -> tuple[str, Axes, str] | None:

@@ -178,7 +178,13 @@ _TABLE: tuple[tuple[str, Provider], ...] = (
     ),
     (
         r"(^|\.)text_generation_server\..*\.TensorParallelColumnLinear$",
-        replace(_TENSOR_COLUMN, name="text-generation-inference", gather=None, positional=("linear",)),
+        replace(
+            _TENSOR_COLUMN,
+            name="text-generation-inference",
+            gather=None,
+            positional=("linear",),
+            fused=True,  # what builds `linear` loads the rows of each rank as the model reads them
+        ),
     ),
     (
         r"(^|\.)text_generation_server\..*\.TensorParallelRowLinear$",

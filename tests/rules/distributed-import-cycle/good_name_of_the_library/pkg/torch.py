@@ -1,0 +1,5 @@
+from torch import cuda
+
+
+def seed(value):
+    cuda.manual_seed_all(value)
