@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -11,18 +12,22 @@ from ..rule import Rule, Symptom
 from ..tpstate.events import Reshaped
 from ..tpstate.states import State
 from ..tpstate.symbols import Poly
-from ..tpstate.values import HEADS, PER_RANK, Const, Sym, Value, poly_of
+from ..tpstate.values import PER_RANK, TP, Const, Sym, Value, poly_of
 from ..tpstate.verdicts import by_site, evidence, first_certain, owner_name, site_place, why
 
 if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
 
 
+_UNSURE = re.compile(r"#\d+$|per_|local|partition|shard|rank|_tp\b|(^|\.)(n|x|size|num|count)$")
+"""Numbers made up for what is not known, and names that speak of one rank."""
+
+
 class FullHeadsOnShardedValue(Rule):
     """A split projection is reshaped with the head count of the whole model."""
 
     code, symbol = "E7105", "full-heads-on-sharded-value"
-    message = "a projection split across the TP ranks is reshaped with all `%(heads)s` heads"
+    message = "a value split across the TP ranks is reshaped with the whole count `%(heads)s`"
     advice = (
         "Use the heads of one rank: `self.%(name)s_per_rank = %(name)s // config.tensor_model_parallel_size`."
     )
@@ -90,19 +95,37 @@ class FullHeadsOnShardedValue(Rule):
 
 
 def full_heads(event: Reshaped, known: dict[str, Poly]) -> int | None:
-    """The index of a head count that is shown to be the whole model's, None where it is not."""
+    """The index of a count that is shown to be the whole model's, None where it is not."""
     tensor = event.tensor
-    if tensor.state is not State.SHARDED or tensor.width is None:
+    if tensor.state is not State.SHARDED:
         return None
-    if any(isinstance(size, Sym) and PER_RANK in size.tags for size in event.sizes):
+    if any(isinstance(size, Sym) and size.tags & {PER_RANK, TP} for size in event.sizes):
         return None
+    if tensor.width is None:
+        return _without_share(event)
     for index, size in enumerate(event.sizes):
-        named = "head" in ast.unparse(event.nodes[index])
-        if not isinstance(size, Sym) or not (HEADS in size.tags or named) or index + 1 >= len(event.sizes):
+        if not isinstance(size, Sym) or index + 1 >= len(event.sizes):
             continue
         if _multiplies_out(event.sizes, index, tensor.width.substituted(known), known):
             return index
-    return None
+    return _without_share(event)
+
+
+def _without_share(event: Reshaped) -> int | None:
+    """The size that stands for the split dimension, where the others are the tensor's own: one that no `// tp` made."""
+    tensor = event.tensor
+    if tensor.sizes is None or tensor.axis is None:
+        return None
+    own = [size for index, size in enumerate(tensor.sizes) if index != tensor.axis]
+    left: list[int] = []
+    for index, size in enumerate(event.sizes):
+        if size in own:
+            own.remove(size)
+        elif not isinstance(size, Sym) or any(map(_UNSURE.search, size.poly.atoms())):
+            return None
+        else:
+            left.append(index)
+    return left[0] if len(left) in (1, 2) and len(left) + len(own) <= 2 else None
 
 
 def _multiplies_out(sizes: tuple[Value, ...], index: int, width: Poly, known: dict[str, Poly]) -> bool:

@@ -133,9 +133,11 @@ class ShardedValueEscapes(Rule):
 def _by_user(events: Iterable[Event]) -> Iterator[tuple[Site, list[WholeNeeded]]]:
     """Operations by the place to blame: inside a module of another file (a norm, say), the call of that module."""
     groups: dict[tuple[str, int, int], tuple[Site, list[WholeNeeded]]] = {}
-    for event in events:
-        if isinstance(event, WholeNeeded):
-            site = event.site
+    needs = [event for event in events if isinstance(event, WholeNeeded)]
+    own = {event.site.key for event in needs if event.owner is event.root}
+    for event in needs:
+        site = event.site
+        if site.key not in own or event.owner is event.root:
             if event.owner is not event.root:
                 outside = (call for call in reversed(event.stack) if call.module is not site.module)
                 site = next(outside, site)

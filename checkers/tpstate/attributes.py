@@ -124,11 +124,21 @@ def _of_object(interp: Interpreter, frame: Frame, owner: Obj, attr: str, node: a
         delegate = _delegate(interp, owner, attr, node)
         if delegate is not None:
             return delegate
+    if facts is None and _is_config(owner) and not attr.startswith("__"):
+        given = owner.args.get(attr)
+        return interp.settle(given) if given is not None else _field(owner, attr)
     if owner.attrs.get("content") is not None or facts is None:
         return ObjMethod(owner, attr)
-    if attr in ("training", "device", "dtype") or not owner.opaque:
-        return Sym(Poly.atom(f"{_label(owner)}.{attr}"), frozenset(tags_for(attr)))
+    return _field(owner, attr)
+
+
+def _field(owner: Obj, attr: str) -> Sym:
     return Sym(Poly.atom(f"{_label(owner)}.{attr}"), frozenset(tags_for(attr)))
+
+
+def _is_config(owner: Obj) -> bool:
+    """Whether an object of a library only holds what it was given: `TransformerConfig(hidden_size=…)`."""
+    return owner.cls.dotted.endswith(("Config", "Args", "Arguments")) and "**" not in owner.args
 
 
 def is_spec(owner: Obj) -> bool:

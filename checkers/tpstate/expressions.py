@@ -168,6 +168,9 @@ def _bool_op(interp: Interpreter, frame: Frame, node: ast.BoolOp) -> Value:
     texts = [ast.unparse(part) for part in node.values]
     if all(isinstance(part, ast.Name | ast.Attribute | ast.Constant) for part in node.values):
         return Sym.named(f"({(' or ' if is_or else ' and ').join(texts)})@{frame.serial}")
+    if any(isinstance(part, ast.Compare) for part in node.values):
+        known, key = conditions.truth(interp, frame, node)
+        return Const(known) if known is not None else Sym.named(key)
     return UNKNOWN
 
 

@@ -54,20 +54,23 @@ def applied(
     bare = name.rstrip("_")
     if tensor.state is State.PARTIAL and bare in NONLINEAR:
         interp.emit(PartialMet, node, tensor=tensor, other=None, how=f"enters `{bare}`, which is not linear")
-    if tensor.state is State.SHARDED and tensor.last and bare in WHOLE and _over_last(bare, rest, kwargs):
+    if tensor.state is State.SHARDED and bare in WHOLE and _over_split(tensor, bare, rest, kwargs):
         interp.emit(WholeNeeded, node, tensor=tensor, operation=bare)
 
 
-def _over_last(name: str, rest: tuple[Value, ...], kwargs: Kwargs) -> bool:
+def _over_split(tensor: Tensor, name: str, rest: tuple[Value, ...], kwargs: Kwargs) -> bool:
+    """Whether an operation runs over the dimension that is split."""
     where = WHOLE[name]
     if where is None:
-        return True
+        return tensor.last
     dim = kwargs.get("dim", kwargs.get("axis", rest[where] if len(rest) > where else None))
     if dim is None:
-        return name in _LAST_BY_DEFAULT
-    if isinstance(dim, Seq):
-        return dim.rest is None and any(item == Const(-1) for item in dim.items)
-    return dim == Const(-1)
+        return tensor.last and name in _LAST_BY_DEFAULT
+    dims = (dim.items if dim.rest is None else ()) if isinstance(dim, Seq) else (dim,)
+    if tensor.sizes is not None and tensor.axis is not None:
+        same = (Const(tensor.axis), Const(tensor.axis - len(tensor.sizes)))
+        return any(item in same for item in dims)
+    return tensor.last and Const(-1) in dims
 
 
 def whole_argument(interp: Interpreter, value: Value, node: ast.expr, taker: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from . import calls, indexing, layers, placements, tensors
+from . import calls, dimensions, indexing, layers, placements, tensors
 from .events import (
     BiasOnPartial,
     ShardedEscape,
@@ -31,7 +31,11 @@ def joined_states(interp: Interpreter, parts: list[Value], node: ast.expr) -> Te
     if len(tensors) == len(parts) and tensors and all(part.state is tensors[0].state for part in tensors):
         whys = [part.why for part in tensors if part.why is not None]
         return tensors[0].but(
-            width=None, why=interp.step(node, "they are joined", *whys) if whys else None, dims=None
+            width=None,
+            why=interp.step(node, "they are joined", *whys) if whys else None,
+            dims=None,
+            sizes=None,
+            axis=None,
         )
     return Tensor(State.UNKNOWN)
 
@@ -156,10 +160,12 @@ def _two_tensors(interp: Interpreter, left: Tensor, right: Tensor, node: ast.exp
             width,
             why,
             role=left.role if left.role == right.role else "",
+            sizes=left.sizes if left.sizes is not None else right.sizes,
+            axis=left.axis if left.sizes is not None else right.axis,
         )
     sharded, full = (left, right) if left.state is State.SHARDED else (right, left)
     if sharded.last and full.role in ("row", "linear", "cat", "gathered") and not _narrow(full):
-        proven = additive and full.width is not None and full.width == sharded.width
+        proven = full.width is not None and full.width == sharded.width
         interp.emit(
             ShardedEscape,
             node,
@@ -178,7 +184,9 @@ def matmul(interp: Interpreter, left: Value, right: Value, node: ast.expr) -> Va
     if not isinstance(left, Tensor) or not isinstance(right, Tensor):
         return UNKNOWN
     if left.state is right.state is State.SHARDED:
-        return Tensor(State.SHARDED, last=False, why=right.why or left.why)
+        return dimensions.of_product(
+            Tensor(State.SHARDED, last=False, why=right.why or left.why), left, right
+        )
     if left.state is right.state is State.FULL:
         return Tensor(State.FULL, why=left.why)
     known = left if left.state is State.SHARDED else right if right.state is State.SHARDED else None
@@ -203,7 +211,7 @@ def attention_of(interp: Interpreter, query: Value, rest: tuple[Value, ...], nod
         calls.as_tensor(interp, value, node, "it is passed to `scaled_dot_product_attention`")
     query = query.output if isinstance(query, Pair) else query
     if isinstance(query, Tensor) and query.state is State.SHARDED:
-        return tensors.moved(query)
+        return tensors.moved(query).but(sizes=query.sizes, axis=query.axis)
     value = interp.settle(rest[1]) if len(rest) > 1 else UNKNOWN
     if isinstance(value, Tensor) and value.state is not State.UNKNOWN:
         return tensors.moved(value)

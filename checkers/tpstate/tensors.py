@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from . import calls, placements, tensor_names, tensor_products
+from . import calls, dimensions, placements, tensor_names, tensor_products
 from .callables import TensorMethod
 from .events import (
     FusedLoad,
@@ -36,6 +36,9 @@ def shape_of(interp: Interpreter, tensor: Tensor) -> Value:
     """The sizes of a tensor: what is known of its last one, behind an unknown number of others."""
     if tensor.dims is not None:
         return Seq(tensor.dims)
+    known = dimensions.shape(interp, tensor)
+    if known is not None:
+        return known
     return Tensor(tensor.state, tensor.last, tensor.width, tensor.why, role="shape", tag=tensor.tag)
 
 
@@ -53,7 +56,16 @@ def unpacked(interp: Interpreter, tensor: Tensor, count: int) -> list[Value]:
     """`a, b, c = tensor` (or its shape)."""
     if tensor.role == "shape":
         return [*(interp.fresh("size") for _ in range(count - 1)), last_size(interp, tensor)]
-    return [tensor.but(last=tensor.last, dims=None)] * count
+    return [tensor.but(dims=None, sizes=None, axis=None)] * count
+
+
+def _size(interp: Interpreter, tensor: Tensor, index: Value) -> Value:
+    """`tensor.size(index)`"""
+    at = index.value if isinstance(index, Const) and isinstance(index.value, int) else None
+    known = dimensions.shape(interp, tensor)
+    if known is not None and at is not None and -len(known.items) <= at < len(known.items):
+        return known.items[at]
+    return last_size(interp, tensor) if at == -1 else interp.fresh("size")
 
 
 def indexed(interp: Interpreter, tensor: Tensor, index: Value, node: ast.Subscript) -> Value:
@@ -62,6 +74,7 @@ def indexed(interp: Interpreter, tensor: Tensor, index: Value, node: ast.Subscri
         if isinstance(index, Const) and index.value == -1:
             return last_size(interp, tensor)
         return interp.fresh("size") if isinstance(index, Const) else Seq((), UNKNOWN)
+    tensor = tensor.but(sizes=None, axis=None)
     touches_last = _touches_last(index, node)
     if touches_last and tensor.state is State.SHARDED:
         return moved(tensor)
@@ -84,7 +97,9 @@ def _touches_last(index: Value, node: ast.Subscript) -> bool:
 
 def moved(tensor: Tensor) -> Tensor:
     """Dimensions changed places: a split one may be anywhere now."""
-    return used_whole(tensor).but(last=tensor.state is not State.SHARDED, width=None, dims=None)
+    return used_whole(tensor).but(
+        last=tensor.state is not State.SHARDED, width=None, dims=None, sizes=None, axis=None
+    )
 
 
 def used_whole(tensor: Tensor) -> Tensor:
@@ -143,14 +158,15 @@ def _on_first(
         return UNKNOWN
     if first.role == "shape":
         return interp.fresh("size")
+    result = _of_first(interp, name, first, rest, kwargs, node)
+    return dimensions.carried(interp, name, first, rest, kwargs, result)
+
+
+def _of_first(
+    interp: Interpreter, name: str, first: Tensor, rest: tuple[Value, ...], kwargs: Kwargs, node: ast.expr
+) -> Value:
     if name == "size" or name == "shape":
-        if not rest:
-            return shape_of(interp, first)
-        return (
-            last_size(interp, first)
-            if isinstance(rest[0], Const) and rest[0].value == -1
-            else interp.fresh("size")
-        )
+        return _size(interp, first, rest[0]) if rest else shape_of(interp, first)
     if name in SCALAR:
         return interp.fresh(name)
     placements.applied(interp, name, first, rest, kwargs, node)
@@ -204,6 +220,8 @@ def _reshaped(
     if name in ("view", "reshape"):
         placements.viewed(interp, tensor, sizes, nodes, node)
     last = poly_of(sizes[-1]) if sizes and name in ("view", "reshape") else None
+    if name == "flatten" and tensor.last and _keeps_last(tensor, rest, kwargs):
+        return tensor.but(dims=None)
     if tensor.state is State.SHARDED:
         share = isinstance(sizes[-1], Sym) and PER_RANK in sizes[-1].tags if sizes else False
         known = tensor.last and share and tensor.width is not None and last is not None
@@ -214,6 +232,12 @@ def _reshaped(
     if tensor.state is State.UNKNOWN and sizes and name in ("view", "reshape"):
         return by_size(interp, tensor, sizes[-1], node)
     return used_whole(tensor).but(width=None, dims=None)
+
+
+def _keeps_last(tensor: Tensor, rest: tuple[Value, ...], kwargs: Kwargs) -> bool:
+    """Whether a `flatten` leaves the last dimension alone."""
+    end = rest[1] if len(rest) > 1 else kwargs.get("end_dim", Const(-1))
+    return isinstance(end, Const) and end.value in (-2, 0, 1)
 
 
 def by_size(interp: Interpreter, tensor: Tensor, last: Value, node: ast.expr) -> Tensor:

@@ -233,7 +233,8 @@ class Tensor(Value):
     `state` is what one rank holds; for SHARDED, `last` tells whether the split dimension is known to be the last
     one. `width` is the full (all ranks together) size of the last dimension. `dims` are the sizes of a tensor made
     by a factory (`torch.empty(a, b)`), which is how parameters are read. `group` names the group it is split over,
-    where that is not the TP group.
+    where that is not the TP group. `sizes` are those of every dimension on one rank where a view gave them, `axis`
+    the index of the split one.
     """
 
     state: State
@@ -244,6 +245,8 @@ class Tensor(Value):
     role: str = ""
     tag: str = ""
     group: str = ""
+    sizes: tuple[Value, ...] | None = None
+    axis: int | None = None
 
     def but(self, **changes: Any) -> Tensor:
         return replace(self, **changes)
