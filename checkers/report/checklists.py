@@ -92,10 +92,10 @@ TENSOR = (
           "parallel-layer-bypassed",
           parallel.split_values),
     Check("The (output, bias) pair of a parallel layer is taken apart", "Principle 9 (return value)",
-          "parallel-linear-tuple-used bias-dropped", parallel.pairs),
+          "parallel-linear-tuple-used bias-dropped tensor-unpacked-as-pair", parallel.pairs),
     Check("Attention is parallel inside: q, k, v column, out row, heads per rank", "Principle 10",
           "parallel-attention-incomplete heads-per-rank-missing full-heads-on-sharded-value "
-          "local-heads-on-full-value fused-qkv-not-tp-invariant",
+          "local-heads-on-full-value fused-qkv-not-tp-invariant kv-heads-tiled",
           parallel.attention),
     Check("One num_heads for a fuser, a multiple of the tensor-parallel size", "Principles 8 and 9",
           "heads-not-divisible-by-tp heads-divisibility-unchecked split-num-heads-parameter", parallel.heads),

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
 
 
+_GATE = re.compile(r"(?i)(gate\w*, *(up|val|hidden|lin|x)\w*|(up|val|hidden|lin|x)\w*, *gate\w*) *=")
+_LAYOUT = re.compile(r"sharded_state_dict|weight_loader|\bload|stride|interleav|convert|merge")
+_COUNT = {2: "two", 3: "three"}
 _QKV = re.compile(r"(?<![a-z])([qkv]|[qkv]{3}|(query|key|value)s?)(?![a-z])", re.IGNORECASE)
 
 
@@ -97,11 +100,11 @@ class FusedQkvNotTpInvariant(Rule):
                 [
                     event
                     for event in thirds
-                    if event.count == 3 and event.tensor.role == "column" and _speaks_of_qkv(event)
+                    if event.tensor.role == "column" and (_speaks_of_qkv(event) or _is_gated(event))
                 ]
             )
             if cut is not None:
-                how = "a fused column-parallel projection is cut into three contiguous parts"
+                how = f"a fused column-parallel projection is cut into {_COUNT[cut.count]} contiguous parts"
                 yield self.finding(
                     site_place(cut.site), object=owner_name(cut), evidence=evidence(why(cut.tensor)), how=how
                 )
@@ -144,10 +147,19 @@ class FusedQkvNotTpInvariant(Rule):
         )
 
 
+def _is_gated(event: ThirdsTaken) -> bool:
+    """Whether two parts are named as a gate and what it multiplies, and no other place knows of the layout."""
+    node = event.site.node
+    lines = "\n".join(event.site.module.lines[node.lineno - 1 : node.end_lineno])
+    return event.count == 2 and bool(_GATE.search(lines)) and not _LAYOUT.search(event.site.module.text)
+
+
 def _speaks_of_qkv(event: ThirdsTaken) -> bool:
     """Whether the statement names a query, key or value: three parts may also be shift, scale and gate."""
     node = event.site.node
-    return any(_QKV.search(line) for line in event.site.module.lines[node.lineno - 1 : node.end_lineno])
+    return event.count == 3 and any(
+        _QKV.search(line) for line in event.site.module.lines[node.lineno - 1 : node.end_lineno]
+    )
 
 
 def _three_before_heads(event: Reshaped) -> bool:

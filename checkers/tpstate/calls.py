@@ -19,7 +19,7 @@ from . import (
 )
 from .callables import Bound, Func, ObjMethod, Partial, Super, TensorMethod
 from .choices import Choice
-from .events import BiasDropped, EntryCalled, NoneUsed, PairUsed, UnknownKey
+from .events import BiasDropped, EntryCalled, NoneUsed, NotAPair, PairUsed, UnknownKey
 from .frames import Frame
 from .interpreter import Interpreter
 from .states import State
@@ -202,6 +202,14 @@ def note_unpacked(interp: Interpreter, pair: Pair, target: ast.expr) -> None:
         second = target.elts[1]
         if isinstance(second, ast.Name) and second.id.startswith("_"):
             interp.emit(BiasDropped, target, pair=pair)
+
+
+def note_no_pair(interp: Interpreter, value: Tensor, target: ast.Tuple | ast.List) -> None:
+    """`x, _ = embedding(ids)`: what returns a tensor is taken apart along its first dimension."""
+    last = target.elts[-1]
+    if value.role == "embedding" and len(target.elts) == 2 and isinstance(last, ast.Name):
+        if last.id.startswith("_") or "bias" in last.id:
+            interp.emit(NotAPair, target, tensor=value)
 
 
 def as_tensor(interp: Interpreter, value: Value, node: ast.expr, how: str) -> Value:

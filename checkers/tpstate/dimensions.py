@@ -26,7 +26,7 @@ def carried(
     if not isinstance(result, Tensor):
         return result
     if name in ("view", "reshape"):
-        return _with(result, viewed(interp, tensor, _listed(interp, rest)))
+        return _with(result, viewed(interp, tensor, listed(interp, rest)))
     if result is tensor or name.rstrip("_") in ARITHMETIC or (tensor.sizes is None and result.sizes is None):
         return result
     if tensor.sizes is None or (name not in _MOVES and name not in _SAME):
@@ -45,7 +45,7 @@ def _with(tensor: Tensor, dims: Dims | None) -> Tensor:
     return tensor.but(sizes=sizes, axis=axis, last=axis == len(sizes) - 1)
 
 
-def _listed(interp: Interpreter, rest: tuple[Value, ...]) -> tuple[Value, ...] | None:
+def listed(interp: Interpreter, rest: tuple[Value, ...]) -> tuple[Value, ...] | None:
     """The sizes given one by one or as one tuple."""
     if len(rest) == 1 and isinstance(rest[0], Seq | Heap):
         found = indexing.as_seq(interp, rest[0])
@@ -84,7 +84,7 @@ def _index(value: Value | None, count: int) -> int | None:
 def _permuted(
     interp: Interpreter, sizes: tuple[Value, ...], axis: int | None, rest: tuple[Value, ...], kwargs: Kwargs
 ) -> Dims | None:
-    order = [_index(item, len(sizes)) for item in _listed(interp, rest) or ()]
+    order = [_index(item, len(sizes)) for item in listed(interp, rest) or ()]
     if sorted(part for part in order if part is not None) != list(range(len(sizes))):
         return None
     known = [part for part in order if part is not None]

@@ -143,6 +143,20 @@ class ThirdsTaken(Event):
 
 
 @dataclass
+class HeadsTiled(Event):
+    """The heads of one rank were repeated one block after another: `k.repeat(1, 1, groups, 1)`."""
+
+    tensor: Tensor = field(kw_only=True)
+
+
+@dataclass
+class NotAPair(Event):
+    """The tensor that a layer returns was taken apart as if it were `(output, bias)`."""
+
+    tensor: Tensor = field(kw_only=True)
+
+
+@dataclass
 class BiasOnPartial(Event):
     """A bias was added to a value that is still a partial sum."""
 

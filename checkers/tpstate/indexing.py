@@ -77,6 +77,7 @@ def unpack(interp: Interpreter, frame: Frame, target: ast.Tuple | ast.List, valu
             expressions.assign(interp, frame, elt, part)
         return
     if isinstance(value, Tensor):
+        calls.note_no_pair(interp, value, target)
         for index, part in enumerate(tensors.unpacked(interp, value, count)):
             expressions.assign(interp, frame, target.elts[index], part)
         return

@@ -142,7 +142,8 @@ def _call(
     if row.kind == provider_table.EMBEDDING:
         reduced = flag(interp, obj, "reduce_scatter_embeddings", False)
         why = interp.step(node, f"`{label(obj)}` is an embedding: it returns every channel")
-        return Tensor(State.FULL if reduced is False else State.UNKNOWN, width=size(obj, row, 1), why=why)
+        state = State.FULL if reduced is False else State.UNKNOWN
+        return Tensor(state, width=size(obj, row, 1), why=why, role="embedding")
     learn_width(interp, given, size(obj, row, 0))
     if row.kind == provider_table.COLUMN:
         placements.whole_argument(interp, given, node, f"the column-parallel `{label(obj)}`")

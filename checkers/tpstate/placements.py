@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from .events import PartialMet, Reshaped, SplitWhole, WholeNeeded
+from .events import HeadsTiled, PartialMet, Reshaped, SplitWhole, WholeNeeded
 from .interpreter import Interpreter
 from .states import State, Step
 from .symbols import Poly
@@ -56,6 +56,14 @@ def applied(
         interp.emit(PartialMet, node, tensor=tensor, other=None, how=f"enters `{bare}`, which is not linear")
     if tensor.state is State.SHARDED and bare in WHOLE and _over_split(tensor, bare, rest, kwargs):
         interp.emit(WholeNeeded, node, tensor=tensor, operation=bare)
+
+
+def tiled(interp: Interpreter, tensor: Tensor, times: tuple[Value, ...], node: ast.expr) -> None:
+    """`k.repeat(1, 1, groups, 1)` along the heads: head i of a rank is then key i % (its heads), not i // groups."""
+    if tensor.sizes is None or tensor.axis is None or len(times) != len(tensor.sizes):
+        return
+    if len(tensor.sizes) > 2 and tensor.axis < len(tensor.sizes) - 1 and times[tensor.axis] != Const(1):
+        interp.emit(HeadsTiled, node, tensor=tensor)
 
 
 def _over_split(tensor: Tensor, name: str, rest: tuple[Value, ...], kwargs: Kwargs) -> bool:

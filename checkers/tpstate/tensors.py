@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from typing import TypeGuard
 
 from . import calls, dimensions, placements, tensor_names, tensor_products
 from .callables import TensorMethod
@@ -192,6 +193,8 @@ def _of_first(
     if name in SPLIT:
         return _divided(interp, name, first, rest, kwargs, node)
     if name in MOVE:
+        if name in ("repeat", "tile"):
+            placements.tiled(interp, first, dimensions.listed(interp, rest) or (), node)
         return moved(first)
     if name in ("layer_norm", "rms_norm", "normalize", "group_norm"):
         return used_whole(first)
@@ -232,6 +235,16 @@ def _reshaped(
     if tensor.state is State.UNKNOWN and sizes and name in ("view", "reshape"):
         return by_size(interp, tensor, sizes[-1], node)
     return used_whole(tensor).but(width=None, dims=None)
+
+
+def _in_shares(given: Value) -> TypeGuard[Seq]:
+    """Whether something is cut into two or three sizes of one rank."""
+    return (
+        isinstance(given, Seq)
+        and given.rest is None
+        and len(given.items) in (2, 3)
+        and all(isinstance(size, Sym) and PER_RANK in size.tags for size in given.items)
+    )
 
 
 def _keeps_last(tensor: Tensor, rest: tuple[Value, ...], kwargs: Kwargs) -> bool:
@@ -275,6 +288,8 @@ def _divided(
         given = given.content
     if on_last and name in ("split", "split_with_sizes"):
         placements.split_by(interp, tensor, given, node)
+        if tensor.state is State.SHARDED and tensor.last and _in_shares(given):
+            interp.emit(ThirdsTaken, node, tensor=tensor, count=len(given.items))
     part = used_whole(tensor).but(dims=None)
     if not on_last:
         piece = moved(part) if tensor.state is State.SHARDED else part
