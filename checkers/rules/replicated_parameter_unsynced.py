@@ -13,13 +13,17 @@ from ..finding import Finding
 from ..project.project import External, Project, dotted_name
 from ..project.stage_classes import parameters
 from ..rule import Rule, Symptom
+from ..tpstate.events import Site, TokensUnmarked
 from ..tpstate.fixes import lines_after, unsafe
-from ..tpstate.verdicts import place_of
+from ..tpstate.layers import label
+from ..tpstate.values import Obj
+from ..tpstate.verdicts import at, evidence, owner_name, place_of
 
 if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
 
 _PARALLEL = re.compile(r"(Column|Row)\w*(Parallel)?Linear\(")
+_SETS = re.compile(r"setattr\([^)\n]*[\"']sequence_parallel|\.sequence_parallel\s*=\s*(?!=)")
 _WEIGHTED = frozenset("LayerNorm RMSNorm Parameter".split())
 _SHARDED = re.compile(r"//|divide\(|per_partition|per_rank|tp_size")
 
@@ -39,8 +43,10 @@ class ReplicatedParameterUnsynced(Rule):
     symptom = Symptom.WRONG_NUMBERS
     runtime = "Convergence is very poor: the loss flattens, because the gradients differ between ranks."
     limits = (
-        "Only with `sequence_parallel = true` in the settings, and in classes that feed a parallel linear themselves. "
-        "Silent where the class mentions the mark for this parameter, or for all in a loop."
+        "Where the tokens are followed from Megatron's sequence-region functions into a layer of torch or a module "
+        "that takes `sequence_parallel`. Elsewhere only with `sequence_parallel = true` in the settings, and in "
+        "classes that feed a parallel linear themselves. Silent where the mark is set for this parameter, or for "
+        "all in a loop."
     )
     guide = "beyond the guide"
     fix_kind = "unsafe"
@@ -80,6 +86,7 @@ class ReplicatedParameterUnsynced(Rule):
 
     def check(self, analysis: Analysis) -> Iterator[Finding]:
         project = analysis.project
+        yield from self._followed(analysis)
         for cls in project.classes() if project.settings.sequence_parallel else ():
             text = cls.text
             if (
@@ -88,6 +95,27 @@ class ReplicatedParameterUnsynced(Rule):
                 and not project.is_framework(cls.module)
             ):
                 yield from self._check_class(project, cls, text)
+
+    def _followed(self, analysis: Analysis) -> Iterator[Finding]:
+        """Modules that are seen to get one rank's tokens, at the place that builds them."""
+        seen: set[tuple[str, int, int]] = set()
+        for event in analysis.log.events:
+            if not isinstance(event, TokensUnmarked) or event.on_one_rank:
+                continue
+            site: Site = event.module.made_at
+            own = event.module.cls.facts is not None
+            if site.key in seen or not (own or _nothing_marks(analysis.project, event.module, site)):
+                continue
+            seen.add(site.key)
+            yield self.finding(
+                place_of(site.module, site.node),
+                object=owner_name(event),
+                evidence=(*evidence(event.tokens.why), at(event.site, "it is given one rank's tokens here")),
+                name=label(event.module),
+                typed="sequence_parallel=config.sequence_parallel"
+                if own
+                else 'setattr(parameter, "sequence_parallel", config.sequence_parallel)',
+            )
 
     def _check_class(self, project: Project, cls: ClassFacts, text: str) -> Iterator[Finding]:
         built, forward = cls.methods.get("__init__"), cls.methods.get("forward")
@@ -115,6 +143,13 @@ class ReplicatedParameterUnsynced(Rule):
                     fix=unsafe(lines_after(cls.module, node, *typed)),
                     typed=" ".join(part.strip() for part in typed),
                 )
+
+
+def _nothing_marks(project: Project, module: Obj, site: Site) -> bool:
+    """Whether the file that builds a layer of torch does not speak of the mark, and no function sets it on others."""
+    if "sequence_parallel" in site.module.text and _SETS.search(site.module.text):
+        return False
+    return not any(_SETS.search(m.text) for m in project.modules if not project.is_framework(m))
 
 
 def _mark(built: ast.FunctionDef, name: str, is_norm: bool) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ import ast
 import operator
 from typing import Any
 
-from . import conditions, indexing, tensor_products
+from . import conditions, indexing, tensor_products, tokens
 from .choices import choose
 from .events import Divided, NoneUsed, PairUsed
 from .frames import Frame
@@ -148,7 +148,7 @@ def _tags(op: ast.operator, left: Value, right: Value) -> frozenset[str]:
     elif isinstance(op, ast.Mult):
         tags -= {HEADS}
         if TP in mine or TP in theirs:
-            tags -= {PER_RANK}
+            tags -= {PER_RANK, tokens.LENGTH}
     return tags
 
 

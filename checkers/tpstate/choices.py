@@ -26,9 +26,17 @@ def choose(key: str, then: Value, other: Value) -> Value:
     """A Choice, or the value itself where both sides are the same; of deep ones what all tensors share is kept."""
     if then == other:
         return then
+    if isinstance(then, Tensor) and isinstance(other, Tensor) and _differ_in_tokens(key, then, other):
+        return then
     if leaves(then) + leaves(other) > 8 or nested(then) + nested(other) > MAX_NESTED:
         return _shared(then, other)
     return Choice(key, then, other)
+
+
+def _differ_in_tokens(key: str, then: Tensor, other: Tensor) -> bool:
+    """Whether two tensors differ only in tokens that hold under the very condition that tells them apart."""
+    tokens = then.tokens
+    return tokens is not None and tokens.key == key and then.but(tokens=None) == other.but(tokens=None)
 
 
 def _shared(then: Value, other: Value) -> Value:
@@ -38,12 +46,14 @@ def _shared(then: Value, other: Value) -> Value:
     if not isinstance(first, Tensor) or first.state is State.PARTIAL:
         return UNKNOWN
     last, width = True, first.width
+    tokens = next((tensor.tokens for tensor in tensors if isinstance(tensor, Tensor) and tensor.tokens), None)
     for tensor in tensors:
         if not isinstance(tensor, Tensor) or (tensor.state, tensor.group) != (first.state, first.group):
             return UNKNOWN
         last = last and tensor.last
         width = width if tensor.width == width else None
-    return Tensor(first.state, last, width, first.why, group=first.group)
+        tokens = tokens if tensor.tokens in (None, tokens) else None
+    return Tensor(first.state, last, width, first.why, group=first.group, tokens=tokens)
 
 
 def leaves(value: Value) -> int:

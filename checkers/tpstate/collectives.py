@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import ast
 
-from . import calls
-from .events import (
-    LossOnGathered,
-)
+from . import calls, tokens
+from .events import LossOnGathered, TokensGathered
 from .interpreter import Interpreter
 from .states import State
-from .values import UNKNOWN, Tensor, Value
+from .values import UNKNOWN, Kwargs, Tensor, Value
 
 _GATHER = (
     "gather_from_tensor_model_parallel_region",
@@ -30,8 +28,13 @@ _SCATTER = ("scatter_to_tensor_model_parallel_region", "scatter_to_model_paralle
 _COPY = ("copy_to_tensor_model_parallel_region", "copy_to_model_parallel_region")
 
 
-def collective(interp: Interpreter, name: str, args: tuple[Value, ...], node: ast.expr) -> Value | None:
+def collective(
+    interp: Interpreter, name: str, args: tuple[Value, ...], kwargs: Kwargs, node: ast.expr
+) -> Value | None:
     """A TP region helper by its name; None when it is none."""
+    if name in tokens.REGIONS:
+        given = args[0] if args else kwargs.get("input_", UNKNOWN)
+        return interp.lift(lambda value: _of_sequence(interp, name, value, kwargs, node), given)
     if name not in _GATHER + _REDUCE_OPS + _SCATTER + _COPY and "parallel_cross_entropy" not in name:
         return None
 
@@ -45,13 +48,14 @@ def collective(interp: Interpreter, name: str, args: tuple[Value, ...], node: as
                 width=tensor.width,
                 why=interp.step(node, f"`{name}` makes it full"),
                 role="gathered",
+                tokens=tensor.tokens,
             )
         if name in _REDUCE_OPS:
-            return Tensor(
-                State.FULL, width=tensor.width, why=interp.step(node, f"`{name}` makes it full"), role="row"
-            )
+            why = interp.step(node, f"`{name}` makes it full")
+            return Tensor(State.FULL, width=tensor.width, why=why, role="row", tokens=tensor.tokens)
         if name in _SCATTER:
-            return Tensor(State.SHARDED, width=tensor.width, why=interp.step(node, f"`{name}` splits it"))
+            why = interp.step(node, f"`{name}` splits it")
+            return Tensor(State.SHARDED, width=tensor.width, why=why, tokens=tensor.tokens)
         if name in _COPY:
             return tensor
         if tensor.state is State.FULL:
@@ -59,3 +63,23 @@ def collective(interp: Interpreter, name: str, args: tuple[Value, ...], node: as
         return Tensor(State.UNKNOWN)
 
     return interp.lift(apply, args[0]) if args else UNKNOWN
+
+
+def _of_sequence(interp: Interpreter, name: str, given: Value, kwargs: Kwargs, node: ast.expr) -> Value:
+    """The functions that gather, scatter and reduce-scatter along the sequence."""
+    value = calls.as_tensor(interp, given, node, f"it is passed to `{name}`")
+    tensor = value if isinstance(value, Tensor) else Tensor(State.UNKNOWN)
+    interp.reduced.add(tensor.tag)
+    after = tokens.of_region(interp, name, tensor, kwargs, node)
+    before = tokens.holds(interp, tensor.tokens)
+    if (
+        after is not None
+        and before is not None
+        and before.held == after.held
+        and tokens.same_flag(before, after)
+    ):
+        interp.emit(TokensGathered, node, tokens=before, taker=f"`{name}`")
+    if name.startswith("reduce"):
+        why = interp.step(node, f"`{name}` makes it full")
+        return Tensor(State.FULL, width=tensor.width, why=why, role="row", tokens=after)
+    return tensor.but(dims=None, sizes=None, axis=None, tokens=after)

@@ -9,11 +9,11 @@ from ..project.project import External, FunctionRef, Project, ValueRef
 from .providers import provider_for
 
 _WORDS = re.compile(
-    r"Parallel|Distributed|One[A-Z]\w*|_REGISTRY|build_module|tensor_parallel\.|tensor_model_parallel|model_parallel_region"
+    r"Parallel|Distributed|One[A-Z]\w*|_REGISTRY|build_module|tensor_parallel\.|tensor_model_parallel|parallel_region"
     r"|MultiheadAttention|set_input_tensor|parallel_cross_entropy|\btp_group|pg_collection"
 )
 
-_PARALLEL_WORDS = re.compile(r"Parallel|Distributed|build_module|tensor_model_parallel|model_parallel_region")
+_PARALLEL_WORDS = re.compile(r"Parallel|Distributed|build_module|tensor_model_parallel|parallel_region")
 
 _LAYERS = re.compile(r"(Column|Row)Parallel|ParallelLinear|_REGISTRY|build_module")
 

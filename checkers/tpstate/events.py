@@ -9,7 +9,7 @@ from typing import Any
 
 from ..facts.module import ClassFacts, ModuleFacts
 from .provider_table import Provider
-from .states import Step
+from .states import Step, Tokens
 from .symbols import Poly
 from .values import Obj, Pair, Tensor, Value
 
@@ -140,6 +140,37 @@ class ThirdsTaken(Event):
 
     tensor: Tensor = field(kw_only=True)
     count: int = field(kw_only=True)
+
+
+@dataclass
+class TokensMixed(Event):
+    """One rank's own tokens met all tokens, under sequence parallelism."""
+
+    tokens: tuple[Tokens, Tokens] = field(kw_only=True)
+    how: str = field(kw_only=True)
+
+
+@dataclass
+class TokensJoined(Event):
+    """Stretches of several sequences were joined along the tokens."""
+
+    tokens: Tokens = field(kw_only=True)
+
+
+@dataclass
+class TokensGathered(Event):
+    """All tokens were gathered, or scattered stretches scattered, a second time: `taker` does it."""
+
+    tokens: Tokens = field(kw_only=True)
+    taker: str = field(kw_only=True)
+
+
+@dataclass
+class TokensUnmarked(Event):
+    """A module whose parameters are not marked got one rank's own tokens."""
+
+    tokens: Tokens = field(kw_only=True)
+    module: Obj = field(kw_only=True)
 
 
 @dataclass

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 
-def split_parts(key: str, joiner: str) -> list[str]:
-    """The parts of `(a) and (b)`."""
-    parts = key.split(f"){joiner}(")
-    if len(parts) > 1:
-        parts[0] = parts[0].removeprefix("(")
-        parts[-1] = parts[-1].removesuffix(")")
-    return parts
+
+@lru_cache(4096)
+def split_parts(key: str, joiner: str) -> tuple[str, ...]:
+    """The parts of `(a) and (b)`, where a part may be such a text itself."""
+    parts: list[str] = []
+    depth = start = 0
+    for at, letter in enumerate(key):
+        if letter == "(":
+            depth += 1
+        elif letter == ")":
+            depth -= 1
+            if depth == 0:
+                if key[start] != "(" or not (at + 1 == len(key) or key.startswith(f"{joiner}(", at + 1)):
+                    return (key,)
+                parts.append(key[start + 1 : at])
+                start = at + 1 + len(joiner)
+    return tuple(parts) if len(parts) > 1 and depth == 0 else (key,)
 
 
 def implied(key: str, side: bool) -> dict[str, bool]:

@@ -6,13 +6,23 @@ import ast
 from dataclasses import replace
 
 from ..project.project import External
-from . import attention, calls, flags, indexing, placements, provider_table, providers, torch_layers
+from . import (
+    attention,
+    calls,
+    flags,
+    indexing,
+    placements,
+    provider_table,
+    providers,
+    tokens,
+    torch_layers,
+)
 from .choices import Choice
-from .events import Built, ParallelCall, ParameterMade
+from .events import Built, ParallelCall, ParameterMade, TokensGathered
 from .inputs import group_of, is_alone, size
 from .interpreter import Interpreter
 from .provider_table import Provider
-from .states import State
+from .states import State, Tokens
 from .symbols import Poly
 from .values import NONE, UNKNOWN, Cls, Const, Heap, Kwargs, Obj, Pair, Seq, Sym, Table, Tensor, Value
 
@@ -150,6 +160,7 @@ def _call(
     output = Tensor(State.UNKNOWN, width=size(obj, row, 1))
     if known:
         output = _output(interp, obj, row, given, kwargs, node)
+    output = output.but(tokens=_tokens(interp, obj, row, given, node))
     result = _packed(interp, obj, row, output, node)
     interp.emit(ParallelCall, node, layer=obj, row=row, given=given, result=result)
     return result
@@ -191,6 +202,21 @@ def _output(
         )
     why = interp.step(node, f"`{name}` is row-parallel: its output is all-reduced, so it is full")
     return Tensor(State.FULL, width=width, why=why, role="row")
+
+
+def _tokens(interp: Interpreter, obj: Obj, row: Provider, given: Value, node: ast.expr) -> Tokens | None:
+    """The tokens of the output; a column-parallel layer gathers those of the ranks under sequence parallelism."""
+    if not isinstance(given, Tensor) or given.tokens is None:
+        return None
+    if row.kind not in (provider_table.COLUMN, provider_table.ROW):
+        return given.tokens if row.kind == provider_table.REPLICATED else None
+    flag = tokens.flag_of(interp, obj, row, node)
+    if row.kind == provider_table.ROW:
+        return tokens.of_row(interp, given, flag, label(obj), node)
+    twice = tokens.gathers_twice(interp, given, flag)
+    if twice is not None:
+        interp.emit(TokensGathered, node, tokens=twice, taker=f"the column-parallel `{label(obj)}`")
+    return tokens.of_column(interp, given, flag, label(obj), node)
 
 
 def _packed(interp: Interpreter, obj: Obj, row: Provider, output: Tensor, node: ast.expr) -> Value:

@@ -18,6 +18,7 @@ from . import (
     indexing,
     layers,
     tensors,
+    tokens,
 )
 from .callables import Func, Partial
 from .events import FLAG_LEFT_OUT, Checkpointed, Divided
@@ -83,12 +84,15 @@ def special_function(
     return None
 
 
-_BY_ROLE = frozenset(
-    """checkpoint build_module apply_module divide ensure_divisibility split_tensor_along_last_dim get_args
+_BY_ROLE = (
+    frozenset(
+        """checkpoint build_module apply_module divide ensure_divisibility split_tensor_along_last_dim get_args
     gather_from_tensor_model_parallel_region reduce_from_tensor_model_parallel_region tensor_model_parallel_all_gather
     tensor_model_parallel_all_reduce gather_from_model_parallel_region reduce_from_model_parallel_region
     scatter_to_tensor_model_parallel_region scatter_to_model_parallel_region copy_to_tensor_model_parallel_region
     copy_to_model_parallel_region all_gather_last_dim_from_tensor_parallel_region make_viewless_tensor""".split()
+    )
+    | tokens.REGIONS
 )
 
 
@@ -111,7 +115,7 @@ def _named(
         return args[0] if args else kwargs["inp"]
     if last == "split_tensor_along_last_dim" and args:
         return tensors.function(interp, last, args, kwargs, node)
-    return collectives.collective(interp, last, args, node)
+    return collectives.collective(interp, last, args, kwargs, node)
 
 
 def _just_divided(interp: Interpreter, node: ast.expr) -> bool:
@@ -235,6 +239,9 @@ def _torch(
     if last == "linspace" and all(isinstance(arg, Const) for arg in args):
         return _math(interp, last, args, node)
     if last in _FACTORIES:
+        counted = tokens.of_factory(interp, args, node)
+        if counted is not None:
+            return Tensor(State.UNKNOWN, tokens=counted)
         dims = args
         if len(args) == 1:
             found = indexing.as_seq(interp, args[0])

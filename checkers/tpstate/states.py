@@ -41,3 +41,17 @@ class State(enum.Enum):
     SHARDED = "split across the TP ranks"
     PARTIAL = "a partial sum"
     UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """The tokens one rank holds under sequence parallelism.
+
+    `held` is `own` or `all`; `key` is the open condition that switches it on, empty where nothing does; `first`:
+    they lie along the first dimension.
+    """
+
+    held: str
+    key: str
+    first: bool = True
+    why: Step | None = field(default=None, compare=False)

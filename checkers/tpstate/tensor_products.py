@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from . import calls, dimensions, indexing, layers, placements, tensors
+from . import calls, dimensions, indexing, layers, placements, tensors, tokens
+from .choices import Choice
 from .events import (
     BiasOnPartial,
     ShardedEscape,
@@ -15,6 +16,9 @@ from .provider_table import COLUMN
 from .states import State
 from .symbols import Poly
 from .values import PER_RANK, TP, UNKNOWN, Const, Kwargs, Obj, Pair, Sym, Tensor, Value, poly_of
+
+_MAX_OPEN = 3
+"""So many operands of a `cat` are followed through both values of a condition."""
 
 
 def operands_of(interp: Interpreter, given: Value, node: ast.expr) -> list[Value]:
@@ -47,6 +51,21 @@ def concatenated(
     parts = operands_of(interp, given, node)
     if not parts:
         return UNKNOWN
+    if 0 < sum(isinstance(part, Choice) for part in parts) <= _MAX_OPEN:
+        return interp.lift(lambda *leaves: _joined(interp, list(leaves), rest, kwargs, node), *parts)
+    return _joined(interp, parts, rest, kwargs, node)
+
+
+def _joined(
+    interp: Interpreter, parts: list[Value], rest: tuple[Value, ...], kwargs: Kwargs, node: ast.expr
+) -> Value:
+    held = tokens.of_joined(interp, parts, kwargs.get("dim", rest[0] if rest else Const(0)), node)
+    return tokens.with_tokens(_concatenated(interp, parts, rest, kwargs, node), held)
+
+
+def _concatenated(
+    interp: Interpreter, parts: list[Value], rest: tuple[Value, ...], kwargs: Kwargs, node: ast.expr
+) -> Value:
     if len(parts) in (2, 3) and all(
         isinstance(part, Tensor) and part.tag in ("argument", "loaded") for part in parts
     ):
@@ -104,6 +123,11 @@ def combine(interp: Interpreter, left: Value, right: Value, node: ast.expr, addi
     """Elementwise arithmetic of two values, one of them a tensor."""
     left = calls.as_tensor(interp, left, node, "it is an operand of arithmetic")
     right = calls.as_tensor(interp, right, node, "it is an operand of arithmetic")
+    held = tokens.joined(interp, left, right, node, "an addition" if additive else "a product")
+    return tokens.with_tokens(_combined(interp, left, right, node, additive), held)
+
+
+def _combined(interp: Interpreter, left: Value, right: Value, node: ast.expr, additive: bool) -> Value:
     if not isinstance(left, Tensor) or not isinstance(right, Tensor):
         tensor = left if isinstance(left, Tensor) else right
         other = right if tensor is left else left
@@ -181,6 +205,10 @@ def matmul(interp: Interpreter, left: Value, right: Value, node: ast.expr) -> Va
     """`left @ right`: attention of per-rank heads stays per rank."""
     left = calls.as_tensor(interp, left, node, "it is an operand of a matrix product")
     right = calls.as_tensor(interp, right, node, "it is an operand of a matrix product")
+    return tokens.with_tokens(_multiplied(interp, left, right), tokens.of_product(interp, left, right))
+
+
+def _multiplied(interp: Interpreter, left: Value, right: Value) -> Value:
     if not isinstance(left, Tensor) or not isinstance(right, Tensor):
         return UNKNOWN
     if left.state is right.state is State.SHARDED:
@@ -223,6 +251,13 @@ def functional_linear(
 ) -> Value:
     """`F.linear(x, weight, bias)`: a weight split on its input dimension gives partial sums."""
     given = calls.as_tensor(interp, given, node, "it is passed to `F.linear`")
+    held = given.tokens if isinstance(given, Tensor) else None
+    return tokens.with_tokens(_functional_linear(interp, given, rest, kwargs, node), held)
+
+
+def _functional_linear(
+    interp: Interpreter, given: Value, rest: tuple[Value, ...], kwargs: Kwargs, node: ast.expr
+) -> Value:
     weight = interp.settle(rest[0] if rest else kwargs.get("weight", UNKNOWN))
     bias = interp.settle(rest[1] if len(rest) > 1 else kwargs.get("bias", Const(None)))
     if isinstance(weight, Tensor) and weight.role == "weight of layer":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TypeGuard
 
-from . import calls, dimensions, placements, tensor_names, tensor_products
+from . import calls, dimensions, placements, tensor_names, tensor_products, tokens
 from .callables import TensorMethod
 from .events import (
     FusedLoad,
@@ -40,7 +40,15 @@ def shape_of(interp: Interpreter, tensor: Tensor) -> Value:
     known = dimensions.shape(interp, tensor)
     if known is not None:
         return known
-    return Tensor(tensor.state, tensor.last, tensor.width, tensor.why, role="shape", tag=tensor.tag)
+    return Tensor(
+        tensor.state,
+        tensor.last,
+        tensor.width,
+        tensor.why,
+        role="shape",
+        tag=tensor.tag,
+        tokens=tensor.tokens,
+    )
 
 
 def last_size(interp: Interpreter, tensor: Tensor) -> Value:
@@ -56,7 +64,8 @@ def last_size(interp: Interpreter, tensor: Tensor) -> Value:
 def unpacked(interp: Interpreter, tensor: Tensor, count: int) -> list[Value]:
     """`a, b, c = tensor` (or its shape)."""
     if tensor.role == "shape":
-        return [*(interp.fresh("size") for _ in range(count - 1)), last_size(interp, tensor)]
+        sizes = [interp.fresh("size", *tokens.length(interp, tensor, at)) for at in range(count - 1)]
+        return [*sizes, last_size(interp, tensor)]
     return [tensor.but(dims=None, sizes=None, axis=None)] * count
 
 
@@ -66,7 +75,9 @@ def _size(interp: Interpreter, tensor: Tensor, index: Value) -> Value:
     known = dimensions.shape(interp, tensor)
     if known is not None and at is not None and -len(known.items) <= at < len(known.items):
         return known.items[at]
-    return last_size(interp, tensor) if at == -1 else interp.fresh("size")
+    if at is None or at == -1:
+        return last_size(interp, tensor) if at == -1 else interp.fresh("size")
+    return interp.fresh("size", *tokens.length(interp, tensor, at))
 
 
 def indexed(interp: Interpreter, tensor: Tensor, index: Value, node: ast.Subscript) -> Value:
@@ -74,8 +85,9 @@ def indexed(interp: Interpreter, tensor: Tensor, index: Value, node: ast.Subscri
     if tensor.role == "shape":
         if isinstance(index, Const) and index.value == -1:
             return last_size(interp, tensor)
-        return interp.fresh("size") if isinstance(index, Const) else Seq((), UNKNOWN)
-    tensor = tensor.but(sizes=None, axis=None)
+        at = index.value if isinstance(index, Const) and isinstance(index.value, int) else None
+        return Seq((), UNKNOWN) if at is None else interp.fresh("size", *tokens.length(interp, tensor, at))
+    tensor = tensor.but(sizes=None, axis=None, tokens=tokens.of_index(tensor, index))
     touches_last = _touches_last(index, node)
     if touches_last and tensor.state is State.SHARDED:
         return moved(tensor)
@@ -160,7 +172,19 @@ def _on_first(
     if first.role == "shape":
         return interp.fresh("size")
     result = _of_first(interp, name, first, rest, kwargs, node)
-    return dimensions.carried(interp, name, first, rest, kwargs, result)
+    if name.startswith("masked_fill") and rest:
+        met = interp.lift(lambda mask: _masked(interp, first, mask, node), rest[0])
+        return dimensions.carried(interp, name, first, rest, kwargs, result) if met is UNKNOWN else met
+    result = dimensions.carried(interp, name, first, rest, kwargs, result)
+    if name.rstrip("_") in ARITHMETIC:
+        return result
+    return tokens.carried(interp, name, first, rest, kwargs, result)
+
+
+def _masked(interp: Interpreter, first: Tensor, mask: Value, node: ast.expr) -> Value:
+    """A mask is as long as what it masks."""
+    tokens.joined(interp, first, mask, node, "a mask")
+    return UNKNOWN
 
 
 def _of_first(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 
-from . import calls, indexing, layers, placements, tensors
+from . import calls, indexing, layers, placements, tensors, tokens
 from .events import ShardedEscape
 from .interpreter import Interpreter
 from .states import State
 from .symbols import Poly
-from .values import PER_RANK, UNKNOWN, Kwargs, Obj, Seq, Sym, Tensor, Value, poly_of
+from .values import PER_RANK, UNKNOWN, Kwargs, Obj, Pair, Seq, Sym, Tensor, Value, poly_of
 
 _KEEPS = frozenset(
     {
@@ -79,7 +79,17 @@ def call_external(
             ),
             first,
         )
-    return interp.lift(lambda value: _call_torch(interp, obj, last, value, node), first)
+    return interp.lift(
+        lambda value: _with_tokens(interp, obj, value, _call_torch(interp, obj, last, value, node), node),
+        first,
+    )
+
+
+def _with_tokens(interp: Interpreter, obj: Obj, given: Value, result: Value, node: ast.expr) -> Value:
+    """A layer of torch works on the tokens that it is given."""
+    given = given.output if isinstance(given, Pair) else given
+    tokens.note_unmarked(interp, obj, (given,), node)
+    return tokens.with_tokens(result, given.tokens) if isinstance(given, Tensor) else result
 
 
 def _keep(interp: Interpreter, obj: Obj, value: Value, node: ast.expr) -> Value:

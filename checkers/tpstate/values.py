@@ -9,7 +9,7 @@ from typing import Any
 
 from ..facts.module import ClassFacts, ModuleFacts
 from .provider_table import Provider
-from .states import State, Step
+from .states import State, Step, Tokens
 from .symbols import Poly
 
 TP = "tp"
@@ -234,7 +234,7 @@ class Tensor(Value):
     one. `width` is the full (all ranks together) size of the last dimension. `dims` are the sizes of a tensor made
     by a factory (`torch.empty(a, b)`), which is how parameters are read. `group` names the group it is split over,
     where that is not the TP group. `sizes` are those of every dimension on one rank where a view gave them, `axis`
-    the index of the split one.
+    the index of the split one. `tokens` says which tokens it holds under sequence parallelism.
     """
 
     state: State
@@ -247,6 +247,7 @@ class Tensor(Value):
     group: str = ""
     sizes: tuple[Value, ...] | None = None
     axis: int | None = None
+    tokens: Tokens | None = None
 
     def but(self, **changes: Any) -> Tensor:
         return replace(self, **changes)

@@ -1,0 +1,95 @@
+"""E7711"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..finding import Finding
+from ..rule import Rule, Symptom
+from ..tpstate.events import TokensGathered, TokensMixed
+from ..tpstate.verdicts import evidence, owner_name, site_place
+from .full_on_sequence_shard import first_of_each
+
+if TYPE_CHECKING:
+    from ..tpstate.analysis import Analysis
+
+
+class SpInputNotScattered(Rule):
+    """A sequence that is gathered is gathered again, or a scattered one scattered again."""
+
+    code, symbol = "E7711", "sp-input-not-scattered"
+    message = "with sequence parallelism on, %(taker)s %(does)s: the value holds %(held)s already"
+    advice = (
+        "Leave out one of the two: a column-parallel layer gathers by itself, so its input stays as "
+        "`scatter_to_sequence_parallel_region` or a row-parallel layer left it."
+    )
+    why = (
+        "With `sequence_parallel` a column-parallel layer takes one rank's tokens and gathers those of all ranks. "
+        "What holds them all is joined tp times over; what is one rank's stretch is cut once more."
+    )
+    symptom = Symptom.CRASH
+    runtime = "the sequence is tp times as long (or as short) as the labels or the residual it meets"
+    limits = (
+        "Only where the tokens are followed from Megatron's sequence-region functions, and the layer's own flag is the "
+        "one they hang on."
+    )
+    guide = "beyond the guide"
+    bad = """
+    from megatron.core.tensor_parallel import (
+        ColumnParallelLinear,
+        gather_from_sequence_parallel_region,
+        scatter_to_sequence_parallel_region,
+    )
+    from torch import nn
+
+
+    class Head(nn.Module):
+        def __init__(self, vocab, config):
+            super().__init__()
+            self.config = config
+            self.out = ColumnParallelLinear(
+                config.hidden_size, vocab, config=config, init_method=config.init_method, gather_output=False
+            )
+
+        def forward(self, x):
+            if self.config.sequence_parallel:
+                x = scatter_to_sequence_parallel_region(x)
+                x = gather_from_sequence_parallel_region(x)
+            return self.out(x)[0]  # [sp-input-not-scattered]
+    """
+    good = """
+    from megatron.core.tensor_parallel import (
+        ColumnParallelLinear,
+        gather_from_sequence_parallel_region,
+        scatter_to_sequence_parallel_region,
+    )
+    from torch import nn
+
+
+    class Head(nn.Module):
+        def __init__(self, vocab, config):
+            super().__init__()
+            self.config = config
+            self.out = ColumnParallelLinear(
+                config.hidden_size, vocab, config=config, init_method=config.init_method, gather_output=False
+            )
+
+        def forward(self, x):
+            if self.config.sequence_parallel:
+                x = scatter_to_sequence_parallel_region(x)
+            return self.out(x)[0]
+    """
+
+    def check(self, analysis: Analysis) -> Iterator[Finding]:
+        for event in first_of_each(analysis.log.events, TokensGathered, TokensMixed):
+            if isinstance(event, TokensGathered):
+                whole = event.tokens.held == "all"
+                yield self.finding(
+                    site_place(event.site),
+                    object=owner_name(event),
+                    evidence=evidence(event.tokens.why),
+                    taker=event.taker,
+                    does="gathers the tokens again" if whole else "cuts the tokens again",
+                    held="all tokens" if whole else "one rank's tokens",
+                )
