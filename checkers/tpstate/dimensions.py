@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from . import indexing
 from .interpreter import Interpreter
 from .states import State
 from .tensor_names import ARITHMETIC
@@ -45,10 +44,16 @@ def _with(tensor: Tensor, dims: Dims | None) -> Tensor:
     return tensor.but(sizes=sizes, axis=axis, last=axis == len(sizes) - 1)
 
 
+def items_of(value: Value) -> Seq | None:
+    """The items of a tuple or a list."""
+    content = value.attrs.get("content") if isinstance(value, Heap) else value
+    return content if isinstance(content, Seq) else None
+
+
 def listed(interp: Interpreter, rest: tuple[Value, ...]) -> tuple[Value, ...] | None:
     """The sizes given one by one or as one tuple."""
     if len(rest) == 1 and isinstance(rest[0], Seq | Heap):
-        found = indexing.as_seq(interp, rest[0])
+        found = items_of(rest[0])
         return found.items if found is not None and found.rest is None else None
     return rest or None
 
@@ -185,7 +190,7 @@ def _parts(
     given = rest[0] if rest else next(iter(kwargs.values()), UNKNOWN)
     at = kwargs.get("dim", rest[1] if len(rest) > 1 else Const(0))
     where = _index(at, len(tensor.sizes)) if tensor.sizes is not None else None
-    found = indexing.as_seq(interp, given) if name in ("split", "split_with_sizes") else None
+    found = items_of(given) if name in ("split", "split_with_sizes") else None
     each: Value = given if name == "split" and isinstance(given, Sym) else UNKNOWN
     if name == "chunk" and where is not None and tensor.sizes is not None:
         whole, count = poly_of(tensor.sizes[where]), poly_of(given)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from ..project.project import External
 from . import (
     attention,
+    attributes,
     calls,
     flags,
     indexing,
@@ -58,7 +59,7 @@ def fill_external(
         given = args[0] if args else Heap("dict", {"content": Table({})})
         is_table = isinstance(given, Heap) and isinstance(given.content, Table)
         obj.attrs["content"] = given.content if is_table and isinstance(given, Heap) else Table({}, UNKNOWN)
-    obj.args = {**{str(index): value for index, value in enumerate(args)}, **kwargs}
+    obj.args = {**obj.args, **{str(index): value for index, value in enumerate(args)}, **kwargs}
 
 
 def _children(interp: Interpreter, args: tuple[Value, ...], kwargs: Kwargs, spread: bool) -> Value:
@@ -204,13 +205,22 @@ def _output(
     return Tensor(State.FULL, width=width, why=why, role="row")
 
 
+def _sequence_flag(interp: Interpreter, obj: Obj, row: Provider, node: ast.expr) -> Value | None:
+    """Whether a parallel layer is told to work on stretches of the sequence; None where that is unknown."""
+    config = interp.settle(obj.args.get("config", NONE))
+    if row.family != provider_table.MEGATRON or interp.frame is None or config == NONE:
+        return None
+    value = interp.settle(attributes.read(interp, interp.frame, config, "sequence_parallel", node))
+    return value if isinstance(value, Const | Sym) else None
+
+
 def _tokens(interp: Interpreter, obj: Obj, row: Provider, given: Value, node: ast.expr) -> Tokens | None:
     """The tokens of the output; a column-parallel layer gathers those of the ranks under sequence parallelism."""
     if not isinstance(given, Tensor) or given.tokens is None:
         return None
     if row.kind not in (provider_table.COLUMN, provider_table.ROW):
         return given.tokens if row.kind == provider_table.REPLICATED else None
-    flag = tokens.flag_of(interp, obj, row, node)
+    flag = _sequence_flag(interp, obj, row, node)
     if row.kind == provider_table.ROW:
         return tokens.of_row(interp, given, flag, label(obj), node)
     twice = tokens.gathers_twice(interp, given, flag)

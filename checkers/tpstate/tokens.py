@@ -11,11 +11,10 @@ import re
 from collections.abc import Iterable
 from dataclasses import replace
 
-from . import attributes, flags
+from . import flags
 from .choices import alternatives
 from .events import TokensJoined, TokensMixed, TokensUnmarked
 from .interpreter import Interpreter
-from .provider_table import MEGATRON, Provider
 from .states import Tokens
 from .values import NONE, TP, Const, Kwargs, Obj, Seq, Slice, Sym, Tensor, Value
 
@@ -76,17 +75,6 @@ def of_region(
     text = "each rank holds its own tokens" if held == OWN else "each rank holds all tokens"
     before = tensor.tokens.why if tensor.tokens is not None else None
     return Tokens(held, flag_in_force(interp) or "", why=interp.step(node, f"`{name}`: {text}", before))
-
-
-def flag_of(interp: Interpreter, layer: Obj, row: Provider, node: ast.expr) -> Value | None:
-    """Whether a parallel layer is told to work on stretches of the sequence; None where that is unknown."""
-    if row.family != MEGATRON or interp.frame is None:
-        return None
-    config = interp.settle(layer.args.get("config", NONE))
-    if config == NONE:
-        return None
-    value = interp.settle(attributes.read(interp, interp.frame, config, "sequence_parallel", node))
-    return value if isinstance(value, Const | Sym) else None
 
 
 def _is_on(interp: Interpreter, value: Value | None, key: str) -> bool | None:
