@@ -14,7 +14,7 @@ ROOT = Path(__file__).parent.parent
 # Each step may import from those before it. `finding` and `rule` are the shared data types.
 STEPS = (
     "finding settings files facts project spmd tpstate twins rule rules selection suppression "
-    "workers engine repair report frontends"
+    "workers engine repair report diagnose frontends"
 ).split()
 PARTS = ("checkers", "runtime", "reference_models")
 

@@ -15,6 +15,7 @@ import typer
 
 from ..finding import Finding, Result
 from ..settings import Settings, SettingsError, load_settings, sizes, words
+from .diagnose_command import diagnose
 from .exits import CLEAN, FAILED, FOUND
 from .fix_command import fix
 from .streams import (
@@ -159,6 +160,9 @@ def rules() -> None:
     from .explanation import print_rules
 
     print_rules()
+
+
+app.command()(diagnose)
 
 
 @app.command()
