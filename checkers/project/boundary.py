@@ -28,7 +28,7 @@ class StageFlow:
     """The forward of one stage, followed as the first stage, as a later one, or as both where that is open."""
 
     def __init__(self, project: Project, stage: Stage) -> None:
-        self.stage = stage
+        self.project, self.stage = project, stage
         roles = [not stage.is_first] if stage.family.ordered else [True, False]
         self.traces = [Flow(project, stage.cls, receives).run() for receives in roles]
         if not stage.family.ordered and not self.traces[0].reads and not self.traces[0].fed:

@@ -12,6 +12,10 @@ from .origin import looks_like_mask
 from .project import FunctionRef, Project, dotted_name
 
 _CONSTANT = frozenset("ones zeros full ones_like zeros_like full_like".split())
+_REDUCES = frozenset(
+    """any all max min amax amin mean sum median mode adaptive_max_pool2d adaptive_avg_pool2d max_pool2d avg_pool2d
+    interpolate""".split()
+)
 _LOADS = re.compile(
     r"isinstance\([^)]*\bstr\b|\b(np|numpy|torch)\.load\(|\bos\.PathLike|isinstance\([^)]*Path\b"
 )
@@ -43,16 +47,74 @@ def functions_used(project: Project, cls: ClassFacts) -> Iterator[tuple[ModuleFa
                     pending.append((ref.module, ref.node))
 
 
-def mask_function(project: Project, cls: ClassFacts) -> str | None:
-    """The name of the function by which a model computes its masks, None when it does not."""
-    for _, function in functions_used(project, cls):
+def mask_function(project: Project, cls: ClassFacts) -> tuple[ModuleFacts, ast.FunctionDef] | None:
+    """The function by which a model computes its masks, None when it does not."""
+    for module, function in functions_used(project, cls):
         if (
             looks_like_mask(function.name)
             and len(function.body) > 1
             and not function.name.startswith(("set_", "get_", "load_"))
         ):
-            return function.name
+            return module, function
     return None
+
+
+def reductions(function: ast.FunctionDef) -> dict[str, ast.AST]:
+    """How a mask is made coarser: the operations that join points, and the comparisons with a number."""
+    found: dict[str, ast.AST] = {}
+    for node in walk(function):
+        if isinstance(node, ast.Call):
+            name = ast.unparse(node.func).rsplit(".", 1)[-1]
+            if name in _REDUCES:
+                found.setdefault(name, node)
+        elif isinstance(node, ast.Compare) and isinstance(node.comparators[-1], ast.Constant):
+            number = node.comparators[-1].value
+            if isinstance(number, int | float) and not isinstance(number, bool):
+                found.setdefault(f"{type(node.ops[-1]).__name__} {float(number)}", node)
+    return found
+
+
+def callers_of(project: Project, cls: ClassFacts, name: str) -> Iterator[tuple[ast.FunctionDef, ast.Call]]:
+    """The calls of a function in the methods of a class, its own body left out."""
+    for entry in project.mro(cls):
+        for method in entry.methods.values() if isinstance(entry, ClassFacts) else ():
+            for node in walk(method) if method.name != name else ():
+                if isinstance(node, ast.Call) and ast.unparse(node.func).rsplit(".", 1)[-1] == name:
+                    yield method, node
+
+
+def dicts_of_x(cls: ClassFacts) -> Iterator[tuple[ast.Dict, bool]]:
+    """The `{"x": …}` that a class's methods hand on, and whether a mask that is not None is in it."""
+    for method in cls.methods.values():
+        for node in walk(method):
+            keys = (
+                [key.value for key in node.keys if isinstance(key, ast.Constant)]
+                if isinstance(node, ast.Dict)
+                else []
+            )
+            if isinstance(node, ast.Dict) and "x" in keys and len(keys) == len(node.keys):
+                given = node.values[keys.index("mask")] if "mask" in keys else ast.Constant(None)
+                yield node, not _is_none(method, given)
+
+
+def _is_none(method: ast.FunctionDef, value: ast.expr) -> bool:
+    if isinstance(value, ast.Constant):
+        return value.value is None
+    if not isinstance(value, ast.Name):
+        return False
+    targets = [
+        node.value
+        for node in walk(method)
+        if isinstance(node, ast.Assign) and value.id in [ast.unparse(target) for target in node.targets]
+    ]
+    stored = [
+        node
+        for node in walk(method)
+        if isinstance(node, ast.Name) and node.id == value.id and isinstance(node.ctx, ast.Store)
+    ]
+    return len(stored) == len(targets) > 0 and all(
+        isinstance(made, ast.Constant) and made.value is None for made in targets
+    )
 
 
 def constant_masks(function: ast.FunctionDef) -> Iterator[ast.Assign]:
@@ -86,6 +148,15 @@ def loads_path(project: Project, cls: ClassFacts) -> bool:
     return any(_LOADS.search(module.text_of(f)) for module, f in functions_used(project, cls))
 
 
+def stays_array(project: Project, cls: ClassFacts) -> bool:
+    """Whether a class loads the mask by numpy and nothing makes a tensor of it."""
+    texts = [module.text_of(function) for module, function in functions_used(project, cls)]
+    return any(re.search(r"\b(np|numpy)\.load\(", text) for text in texts) and not any(
+        re.search(r"\b(tensor|as_tensor|from_numpy|FloatTensor|Tensor|register_buffer)\(", text)
+        for text in texts
+    )
+
+
 def mask_parameter(cls: ClassFacts) -> ast.arg | None:
     """The constructor parameter that holds the full mask."""
     init = cls.methods.get("__init__")
@@ -95,8 +166,18 @@ def mask_parameter(cls: ClassFacts) -> ast.arg | None:
     )
 
 
-def first_use(project: Project, cls: ClassFacts, name: str) -> tuple[ModuleFacts, ast.AST] | None:
-    """Where the full mask is used as an array: indexed, measured, or given to a function."""
+TENSOR_ONLY = ("to", "float", "unsqueeze", "cuda", "view", "bool")
+"""Methods that an array does not have."""
+
+
+def first_use(
+    project: Project,
+    cls: ClassFacts,
+    name: str,
+    methods: tuple[str, ...] = ("shape", "to", "float", "size", "unsqueeze"),
+) -> tuple[ModuleFacts, ast.AST] | None:
+    """Where the full mask is used as an array: indexed, measured, or given to a function; or by a method alone."""
+    alone = methods is TENSOR_ONLY
     for module, function in functions_used(project, cls):
         known = {name, f"self.{name}"}
         if (
@@ -110,11 +191,14 @@ def first_use(project: Project, cls: ClassFacts, name: str) -> tuple[ModuleFacts
             if isinstance(node, ast.Subscript | ast.Attribute) and isinstance(node.ctx, ast.Load):
                 inner = dotted_name(node.value)
                 if inner in known and (
-                    isinstance(node, ast.Subscript)
-                    or node.attr in ("shape", "to", "float", "size", "unsqueeze")
+                    not alone if isinstance(node, ast.Subscript) else node.attr in methods
                 ):
                     return module, node
-            elif isinstance(node, ast.Call) and any(dotted_name(arg) in known for arg in node.args):
+            elif (
+                not alone
+                and isinstance(node, ast.Call)
+                and any(dotted_name(arg) in known for arg in node.args)
+            ):
                 called = (dotted_name(node.func) or "").rsplit(".", 1)[-1]
                 if (
                     called in ("tensor", "from_numpy", "as_tensor", "register_buffer", "interpolate")

@@ -56,7 +56,22 @@ class Places:
                     return candidate
             if namespace is None and around and self.files.exists(base):
                 namespace = base
+        if namespace is None and len(parts) > 1 and not self._holding[parts[0]]:
+            return self._installed_below(parts, near)
         return namespace
+
+    def _installed_below(self, parts: list[str], near: Path) -> Path | None:
+        """The file that `package.folder.module` means where this tree is `package` under another roof.
+
+        A file of `folder` names itself so: `package.folder` stands in its text, and no folder `package` is here.
+        """
+        own = self.root_of(near)
+        below = near.relative_to(own).parts if near.is_relative_to(own) else ()
+        if len(below) < 2 or parts[1] not in self.files.names_in(own):
+            return None
+        source = self.files.load(near)
+        names_itself = source is not None and f"{parts[0]}.{below[0]}" in source.text
+        return self.find(".".join(parts[1:]), near) if names_itself else None
 
     def _roots_with(self, name: str, near: Path) -> list[Path]:
         """The roots that hold a module or folder of that name: the file's own, those around it, then the others."""

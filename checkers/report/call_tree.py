@@ -56,4 +56,4 @@ def _config(module: Module) -> str:
     """Whether the call that builds a module hands the config on to the parallel layers below."""
     if module.site is None or not isinstance(module.site.node, ast.Call) or not module.is_parallel:
         return ""
-    return "passed" if hands_config(module.site.node) else "stops"
+    return "passed" if hands_config(module.site.node, module.site.function) else "stops"

@@ -137,7 +137,8 @@ TRAINING = (
           training.pretrain),
     Check("Imports come from the framework, and model_provider has its signature", "3, 3.1",
           "foreign-training-import model-provider-signature multi-tensor-on-stock-schedule", training.model_provider),
-    Check("Every YAML key that is read is there", "Principle 8", "yaml-key-missing", training.yaml_files),
+    Check("Every YAML key that is read is there", "Principle 8", "yaml-key-missing yaml-key-unread",
+          training.yaml_files),
     Check("The script lies in {model}_distributed", "Place of the training script", "training-script-location",
           training.scripts),
 )  # fmt: skip

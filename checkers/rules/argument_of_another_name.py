@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..facts.module import ClassFacts, ModuleFacts
 from ..finding import Edit, Evidence, Finding
 from ..project.project import FunctionRef, Project, dotted_name
+from ..project.training import Training
 from ..rule import Rule, Symptom
 from ..tpstate.fixes import replace, unsafe
 from ..tpstate.verdicts import place_of
 
 if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
+
+
+_CONFIG = re.compile(r"(self\.)?_?(cfg|conf|config|args|params|opts?|hparams|yaml)\w*")
 
 
 class ArgumentOfAnotherName(Rule):
@@ -79,12 +84,17 @@ class ArgumentOfAnotherName(Rule):
             for cls in module.classes.values():
                 if project.is_module_class(cls) and not project.is_framework(module):
                     for function in cls.methods.values():
-                        yield from self._calls(project, module, cls, function)
+                        if not _mirrors(cls.name):
+                            yield from self._calls(project, module, cls, function)
+        for script in project.knowledge(Training):
+            for scope in script.top.functions.values():
+                if scope.function is not None:
+                    yield from self._calls(project, script.module, None, scope.function)
 
     def _calls(
-        self, project: Project, module: ModuleFacts, cls: ClassFacts, function: ast.FunctionDef
+        self, project: Project, module: ModuleFacts, cls: ClassFacts | None, function: ast.FunctionDef
     ) -> Iterator[Finding]:
-        if _mirrors(function.name) or _mirrors(cls.name):
+        if _mirrors(function.name):
             return
         for node in ast.walk(function):
             if not isinstance(node, ast.Call) or len(node.args) + len(node.keywords) < 2:
@@ -95,7 +105,7 @@ class ArgumentOfAnotherName(Rule):
                 if name != first and given.get(name) == first and first < name:
                     yield self.finding(
                         place_of(module, node),
-                        object=cls.name,
+                        object=cls.name if cls is not None else function.name,
                         fix=unsafe(*_exchanged(module, node, first, name)),
                         evidence=() if callee is None else (callee[0],),
                         call=ast.unparse(node.func),
@@ -115,13 +125,12 @@ def _mirrors(name: str) -> bool:
 
 
 def _name(node: ast.expr) -> str | None:
-    """`x` of `x` and of `self.x`."""
+    """`x` of `x`, of `self.x` and of `cfg.x`."""
     dotted = dotted_name(node)
-    return (
-        dotted.removeprefix("self.")
-        if dotted is not None and dotted.removeprefix("self.").isidentifier()
-        else None
-    )
+    if dotted is None:
+        return None
+    holder, _, name = dotted.rpartition(".")
+    return name if holder in ("", "self") or _CONFIG.fullmatch(holder) else None
 
 
 def _given(node: ast.Call, positional: list[str]) -> dict[str, str]:
@@ -145,13 +154,13 @@ def _exchanged(module: ModuleFacts, node: ast.Call, first: str, second: str) -> 
 
 
 def _callee(
-    project: Project, module: ModuleFacts, cls: ClassFacts, node: ast.Call
+    project: Project, module: ModuleFacts, cls: ClassFacts | None, node: ast.Call
 ) -> tuple[Evidence, list[str]] | None:
     """Where the called function is defined, and its positional parameters without `self`."""
     dotted = dotted_name(node.func) or ""
     found: tuple[ModuleFacts, ast.FunctionDef, bool] | None = None
     if dotted.startswith("self.") and dotted.count(".") == 1:
-        method = project.method(cls, dotted[5:])
+        method = project.method(cls, dotted[5:]) if cls is not None else None
         found = (method[0].module, method[1], True) if method is not None else None
     else:
         ref = project.resolve(module, dotted) if dotted else None

@@ -6,11 +6,19 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..facts.nodes import walk
-from ..finding import Finding
-from ..project.mask_code import constant_masks, mask_function, tests_for_no_mask
+from ..facts.module import ClassFacts, ModuleFacts
+from ..finding import Evidence, Finding
+from ..project.mask_code import (
+    callers_of,
+    constant_masks,
+    dicts_of_x,
+    mask_function,
+    reductions,
+    tests_for_no_mask,
+)
 from ..project.originals import Originals
-from ..project.stages import Stage, Stages
+from ..project.project import Project
+from ..project.stages import Stages
 from ..rule import Rule, Symptom
 from ..tpstate.verdicts import place_of
 
@@ -121,23 +129,57 @@ class MaskLogicReplaced(Rule):
             computes = mask_function(project, original) if original is not None else None
             if original is None or computes is None:
                 continue
-            has_branch = tests_for_no_mask(original.text)
             for stage in family.stages:
-                yield from self._stage(stage, computes, has_branch)
+                yield from self._stage(project, stage.cls, original, *computes)
 
-    def _stage(self, stage: Stage, computes: str, has_branch: bool) -> Iterator[Finding]:
-        cls = stage.cls
+    def _stage(
+        self,
+        project: Project,
+        cls: ClassFacts,
+        original: ClassFacts,
+        module: ModuleFacts,
+        computes: ast.FunctionDef,
+    ) -> Iterator[Finding]:
+        name = computes.name
         for method in cls.methods.values():
             for node in constant_masks(method) if method.name != "__init__" else ():
                 text = f"`{ast.unparse(node.targets[0])}` of `{cls.name}` is a constant, the original model computes it"
-                yield self.finding(
-                    place_of(cls.module, node), object=cls.name, problem=f"{text} with `{computes}`"
+                yield self._wrong(cls.module, node, cls, f"{text} with `{name}`")
+        mine = mask_function(project, cls)
+        if mine is not None and mine[1].name == name and mine[1] is not computes:
+            theirs, found = reductions(computes), reductions(mine[1])
+            other = [node for key, node in found.items() if key not in theirs]
+            if found.keys() != theirs.keys():
+                text = (
+                    f"`{name}` of `{cls.name}` joins points in another way than `{name}` of `{original.name}`"
                 )
-        if not has_branch or tests_for_no_mask(cls.text):
-            return
-        for method in cls.methods.values():
-            for call in walk(method):
-                if isinstance(call, ast.Call) and ast.unparse(call.func).rsplit(".", 1)[-1] == computes:
-                    text = f"`{cls.name}` calls `{computes}` without the original's branch for a mask that is None"
-                    yield self.finding(place_of(cls.module, call), object=cls.name, problem=text)
-                    return
+                at = Evidence(module.display, computes.lineno, "the original's is here")
+                yield self._wrong(mine[0], other[0] if other else mine[1], cls, text, at)
+        calls = list(callers_of(project, cls, name))
+        if calls and _all_guarded(project, original, name):
+            methods = [method for method in cls.methods.values() if method.name != "__init__"]
+            guards = [cls.module.text_of(method) for method in methods]
+            if not any(
+                map(tests_for_no_mask, [*guards, mine[0].text_of(mine[1]) if mine is not None else ""])
+            ):
+                text = f"`{cls.name}` calls `{name}` without the original's branch for a mask that is None"
+                yield self._wrong(cls.module, calls[0][1], cls, text)
+                return
+        if not calls and all(masked for _, masked in dicts_of_x(original)):
+            for made, masked in dicts_of_x(cls) if any(dicts_of_x(original)) else ():
+                if not masked:
+                    text = (
+                        f"`{cls.name}` hands no mask on where `{original.name}` gives the result of `{name}`"
+                    )
+                    yield self._wrong(cls.module, made, cls, text)
+
+    def _wrong(
+        self, module: ModuleFacts, node: ast.AST, cls: ClassFacts, problem: str, *seen: Evidence
+    ) -> Finding:
+        return self.finding(place_of(module, node), object=cls.name, evidence=seen, problem=problem)
+
+
+def _all_guarded(project: Project, original: ClassFacts, name: str) -> bool:
+    """Whether every method of the original that computes a mask has a branch for none."""
+    texts = [original.module.text_of(method) for method, _ in callers_of(project, original, name)]
+    return bool(texts) and all(tests_for_no_mask(text) for text in texts)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..files.source import read_regular
 from ..finding import Finding
-from ..project.mask_code import first_use, loads_path, mask_parameter
+from ..project.mask_code import TENSOR_ONLY, first_use, loads_path, mask_parameter, stays_array
 from ..project.originals import Originals
 from ..project.project import Project
 from ..project.stage_classes import parameters
@@ -84,6 +84,17 @@ class MaskPathNotLoaded(Rule):
         project = analysis.project
         for stage in project.knowledge(Stages):
             parameter = mask_parameter(stage.cls)
+            if parameter is not None and stays_array(project, stage.cls):
+                used = first_use(project, stage.cls, parameter.arg, TENSOR_ONLY)
+                if used is not None:
+                    yield self.finding(
+                        place_of(used[0], used[1]),
+                        object=stage.cls.name,
+                        message="`%(name)s` is what `np.load` returns, and `%(cls)s` uses it as a tensor",
+                        advice="Write `%(name)s = torch.tensor(%(name)s, dtype=torch.float32)` behind the loading.",
+                        name=parameter.arg,
+                        cls=stage.cls.name,
+                    )
             if parameter is None or loads_path(project, stage.cls):
                 continue
             used = first_use(project, stage.cls, parameter.arg)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from ..finding import Edit, Finding, Fix, Place
 from ..rule import Rule, Symptom
-from ..tpstate.events import PairUsed
-from ..tpstate.fixes import statement_of
+from ..tpstate.events import OUTPUT_LOST, PairUsed
+from ..tpstate.fixes import replace, safe, statement_of
 from ..tpstate.layers import label
 from ..tpstate.verdicts import at, by_site, first_certain, owner_name, site_place
 
@@ -93,7 +93,10 @@ class ParallelLinearTupleUsed(Rule):
             )
 
 
-def _fix(event: PairUsed) -> Fix:
+def _fix(event: PairUsed) -> Fix | None:
+    if event.how == OUTPUT_LOST:
+        node = event.site.node
+        return safe(replace(event.site.module, node.slice, "0")) if isinstance(node, ast.Subscript) else None
     end = site_place(event.pair.call)
     where = Place(end.path, end.end_line, end.end_column, end.end_line, end.end_column)
     return Fix("safe" if _is_used_at_once(event) else "unsafe", (Edit(where, "[0]"),))

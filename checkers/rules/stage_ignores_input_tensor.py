@@ -111,6 +111,17 @@ class StageIgnoresInputTensor(Rule):
             if not flow.reads_input:
                 yield self.finding(where, object=cls.name, cls=cls.name)
                 continue
+            preferred = _prefers_argument(found[1]) if analysis.project.follows_guide else None
+            if preferred is not None:
+                yield self.finding(
+                    place_of(found[0].module, preferred[1]),
+                    object=cls.name,
+                    message="`%(cls)s` takes its argument `%(name)s` where it is given one, and what the previous "
+                    "stage sent only elsewhere",
+                    advice="Take `self.input_tensor` always; `%(name)s` is not for this stage.",
+                    cls=cls.name,
+                    name=preferred[0],
+                )
             missing = _left_out(analysis, flow.stage.family, found[1])
             if missing is not None:
                 name, call = missing
@@ -123,6 +134,35 @@ class StageIgnoresInputTensor(Rule):
                     cls=cls.name,
                     name=name,
                 )
+
+
+def _prefers_argument(forward: ast.FunctionDef) -> tuple[str, ast.AST] | None:
+    """A parameter that is used where it is not None, while `self.input_tensor` is read only where it is."""
+    for node in walk(forward):
+        if not isinstance(node, ast.If | ast.IfExp) or not isinstance(node.test, ast.Compare):
+            continue
+        name = ast.unparse(node.test.left)
+        sides = {f"{name} is None": (node.body, node.orelse), f"{name} is not None": (node.orelse, node.body)}
+        absent, given = sides.get(ast.unparse(node.test), (None, None))
+        if absent is None or given is None or name not in parameters(forward):
+            continue
+        reads = _reads_input(absent)
+        uses = [part for part in _parts(given) if isinstance(part, ast.Name) and part.id == name]
+        if reads and uses and len(reads) == len(_reads_input(forward)):
+            return name, node.test
+    return None
+
+
+def _parts(node: ast.AST | list[ast.stmt]) -> list[ast.AST]:
+    return [part for one in (node if isinstance(node, list) else [node]) for part in walk(one)]
+
+
+def _reads_input(node: ast.AST | list[ast.stmt]) -> list[ast.AST]:
+    return [
+        part
+        for part in _parts(node)
+        if isinstance(part, ast.Attribute) and ast.unparse(part) == "self.input_tensor"
+    ]
 
 
 def _is_read(project: Project, stage: VirtualStage) -> bool:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ..facts.nodes import walk
 from ..finding import Finding
 from ..project.boundary import Boundaries, Sent, StageFlow
+from ..project.originals import Originals
 from ..rule import Rule, Symptom
 from ..tpstate.verdicts import place_of
 
@@ -27,8 +30,8 @@ class StagePassthroughChanged(Rule):
     symptom = Symptom.WRONG_NUMBERS
     runtime = "the skip connection of the last stage holds other features; or: not enough values to unpack"
     limits = (
-        "Names tell which tensors are passed on. A tensor that is changed by a layer on the way cannot be "
-        "decided."
+        "Names tell which tensors are passed on. A tensor that a layer changes on the way cannot be decided, nor "
+        "one changed by functions where no original model is found."
     )
     guide = "1.3: middle stages pass skip and meta unchanged"
 
@@ -153,6 +156,14 @@ class StagePassthroughChanged(Rule):
             yield self._wrong(flow, first, f"`{cls}` drops {lost}, which the next stage unpacks")
             return
         sent = [one for one in flow.sent() if one.seen is first.seen]
+        names = tuple(one.name for one in sent)
+        if mine == theirs != names and sorted(mine) == sorted(names) and len(set(names)) == len(names):
+            yield self._wrong(
+                flow,
+                first,
+                f"`{cls}` returns {_listed(names)} where the next stage unpacks {_listed(theirs)}",
+            )
+            return
         for index, name in enumerate(mine[: len(items)]):
             if not index or not name:
                 continue
@@ -169,9 +180,8 @@ class StagePassthroughChanged(Rule):
                 if replaced:
                     yield self._wrong(flow, first, text)
                 elif item.is_tensor:
-                    yield self._wrong(
-                        flow, first, f"`{cls}` changes `{name}` on the way to the next stage", decided=False
-                    )
+                    text = f"`{cls}` changes `{name}` on the way to the next stage"
+                    yield self._wrong(flow, first, text, decided=_only_here(flow, name))
                 return
 
     def _wrong(self, flow: StageFlow, sent: Sent, problem: str, decided: bool = True) -> Finding:
@@ -184,3 +194,34 @@ class StagePassthroughChanged(Rule):
             problem=problem,
             names=names,
         )
+
+
+def _only_here(flow: StageFlow, name: str) -> bool:
+    """Whether the forward itself changes a tensor, by functions and operators, as the original model does nowhere."""
+    original = flow.project.knowledge(Originals).of(flow.stage.family)
+    forward = flow.project.method(flow.stage.cls, "forward")
+    if original is None or forward is None:
+        return False
+    changes = [
+        node.value
+        for node in walk(forward[1])
+        if isinstance(node, ast.Assign)
+        and [ast.unparse(target) for target in node.targets] == [name]
+        and any(isinstance(part, ast.Name) and part.id == name for part in walk(node.value))
+    ]
+    if len(changes) != 1 or "self." in ast.unparse(changes[0]):
+        return False
+    return _operations(changes[0]) not in [
+        _operations(node) for node in walk(original.node) if isinstance(node, ast.Call | ast.BinOp)
+    ]
+
+
+def _operations(value: ast.AST) -> list[str]:
+    """The functions and operators of an expression, what they are given left out."""
+    operators = [type(node.op).__name__ for node in walk(value) if isinstance(node, ast.BinOp)]
+    calls = [ast.unparse(node.func).rsplit(".", 1)[-1] for node in walk(value) if isinstance(node, ast.Call)]
+    return sorted(operators + calls)
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    return f"`({', '.join(names)})`"

@@ -6,12 +6,14 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ..facts.module import ClassFacts
 from ..facts.nodes import walk
 from ..finding import Finding
+from ..project.project import Project
 from ..project.stage_classes import hidden_base
 from ..project.stages import Stages
 from ..rule import Rule, Symptom
-from ..tpstate.fixes import lines_below, safe
+from ..tpstate.fixes import lines_below, replace, safe
 from ..tpstate.verdicts import place_of
 
 if TYPE_CHECKING:
@@ -93,6 +95,95 @@ class StageSetInputTensorMissing(Rule):
                     fix=safe(lines_below(cls.module, last, stored)) if is_reached else None,
                     cls=cls.name,
                 )
+            elif found is not None and (kept := _kept(found[1])) is not None:
+                yield from self._kept_elsewhere(analysis.project, cls, found[0], *kept)
+
+    def _kept_elsewhere(
+        self, project: Project, cls: ClassFacts, holder: ClassFacts, stored: ast.Attribute, value: ast.expr
+    ) -> Iterator[Finding]:
+        """What is stored under a name that nothing reads, or the first tensor where the forward unpacks several."""
+        entries = [entry for entry in project.mro(cls) if isinstance(entry, ClassFacts)]
+        if any(project.is_framework(entry.module) for entry in entries):
+            return
+        reads = [
+            node
+            for entry in entries
+            for method in entry.methods.values()
+            for node in walk(method)
+            if isinstance(node, ast.Attribute)
+            and isinstance(node.ctx, ast.Load)
+            and ast.unparse(node.value) == "self"
+        ]
+        names = {node.attr for node in reads}
+        if stored.attr not in names and stored.attr != "input_tensor" and "input_tensor" in names:
+            yield self.finding(
+                place_of(holder.module, stored),
+                object=cls.name,
+                fix=safe(replace(holder.module, stored, "self.input_tensor")),
+                message="`set_input_tensor` of `%(cls)s` stores under `%(mine)s`, and the forward reads "
+                "`self.input_tensor`",
+                advice="Store it under the name that the forward reads: `self.input_tensor = %(value)s`.",
+                cls=cls.name,
+                mine=ast.unparse(stored),
+                value=ast.unparse(value),
+            )
+        count = _unpacked(cls, stored.attr) if _is_first_item(value) else None
+        if count is not None:
+            whole = ast.unparse(value.value) if isinstance(value, ast.Subscript) else ""
+            yield self.finding(
+                place_of(holder.module, value),
+                object=cls.name,
+                fix=safe(replace(holder.module, value, whole)),
+                message="`set_input_tensor` of `%(cls)s` keeps one tensor of those received, and the forward unpacks "
+                "%(count)s",
+                advice="Store all of them: `%(mine)s = %(value)s`.",
+                cls=cls.name,
+                count=count,
+                mine=ast.unparse(stored),
+                value=whole,
+            )
+
+
+def _kept(method: ast.FunctionDef) -> tuple[ast.Attribute, ast.expr] | None:
+    """The attribute that the one assignment of a setter fills, and with what."""
+    body = [
+        part
+        for part in method.body
+        if not (isinstance(part, ast.Expr) and isinstance(part.value, ast.Constant))
+    ]
+    only = body[0] if len(body) == 1 else None
+    if (
+        not isinstance(only, ast.Assign)
+        or len(only.targets) != 1
+        or not isinstance(only.targets[0], ast.Attribute)
+    ):
+        return None
+    return (only.targets[0], only.value) if ast.unparse(only.targets[0].value) == "self" else None
+
+
+def _is_first_item(value: ast.expr) -> bool:
+    return (
+        isinstance(value, ast.Subscript)
+        and isinstance(value.value, ast.Name)
+        and isinstance(value.slice, ast.Constant)
+        and type(value.slice.value) is int
+    )
+
+
+def _unpacked(cls: ClassFacts, attr: str) -> int | None:
+    """Into how many names the methods of a class unpack an attribute, where all say the same."""
+    counts = set()
+    for method in cls.methods.values():
+        for node in walk(method):
+            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Tuple):
+                value = (
+                    node.value.args[0]
+                    if isinstance(node.value, ast.Call) and len(node.value.args) == 1
+                    else node.value
+                )
+                if ast.unparse(value) == f"self.{attr}":
+                    counts.add(len(node.targets[0].elts))
+    return counts.pop() if len(counts) == 1 else None
 
 
 def _uses_argument(method: ast.FunctionDef) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..finding import Finding
+from ..project.stage_calls import build_call
 from ..project.training import Training
 from ..rule import Rule, Symptom
 from ..tpstate.stage_sizes import StageSizes
@@ -75,7 +76,7 @@ class StageShapesHardCoded(Rule):
         for script in analysis.project.knowledge(Training):
             for config in script.shape_configs:
                 sizes = StageSizes(script, config)
-                call = sizes.build_call()
+                call = build_call(script)
                 written = (
                     {keyword.arg: keyword.value for keyword in call[0].keywords} if call is not None else {}
                 )

@@ -11,11 +11,13 @@ from ..facts.nodes import walk
 from ..finding import Edit, Finding, Place, joined
 from ..project.originals import Originals
 from ..project.project import Project
-from ..project.spelling import spelling
+from ..project.spelling import of_same_meaning, spelling
+from ..project.stage_calls import stage_calls
 from ..project.stage_classes import parameters
 from ..project.stages import Stage, Stages
+from ..project.training import Training, TrainingScript
 from ..rule import Rule, Scope, Symptom
-from ..tpstate.fixes import replace, unsafe
+from ..tpstate.fixes import rename_keyword, replace, unsafe
 from ..tpstate.verdicts import place_of
 
 if TYPE_CHECKING:
@@ -34,7 +36,10 @@ class StageSignatureDrift(Rule):
     )
     symptom = Symptom.TRAP
     runtime = "a stage is built with another size than the original model"
-    limits = "Defaults that are plain values; names only where one is a common spelling of the other."
+    limits = (
+        "Defaults that are plain values; names only where one is a common spelling of the other, or "
+        "stands between the same neighbours with the same default."
+    )
     guide = "Principles: keep the parameters consistent"
     scope = Scope.GUIDE
     fix_kind = "unsafe"
@@ -83,6 +88,8 @@ class StageSignatureDrift(Rule):
 
     def check(self, analysis: Analysis) -> Iterator[Finding]:
         project = analysis.project
+        for script in project.knowledge(Training):
+            yield from self._swallowed(script)
         for family in project.knowledge(Stages).families:
             original = project.knowledge(Originals).of(family)
             if original is None or not all(stage.rank is not None for stage in family.stages):
@@ -96,6 +103,36 @@ class StageSignatureDrift(Rule):
                         alike.setdefault(text, []).append(finding)
                 for stages in alike.values():
                     yield joined(stages, "and here, too")
+
+    def _swallowed(self, script: TrainingScript) -> Iterator[Finding]:
+        """Keywords of a script that a stage's `**kwargs` takes while the parameter meant keeps its default."""
+        seen: set[tuple[int, str]] = set()
+        for call, _, stage in stage_calls(script):
+            init = stage.cls.methods.get("__init__")
+            rest = init.args.kwarg if init is not None else None
+            if init is None or rest is None or any(keyword.arg is None for keyword in call.keywords):
+                continue
+            if any(isinstance(node, ast.Name) and node.id == rest.arg for node in walk(init)):
+                continue
+            names = list(parameters(init))
+            given = {keyword.arg for keyword in call.keywords} | set(names[: len(call.args)])
+            free = [name for name in names if name not in given]
+            for keyword in call.keywords:
+                meant = of_same_meaning(keyword.arg or "", free) if keyword.arg not in names else None
+                if meant is not None and keyword.arg is not None and (id(call), keyword.arg) not in seen:
+                    seen.add((id(call), keyword.arg))
+                    yield self.finding(
+                        place_of(script.module, keyword),
+                        object=stage.cls.name,
+                        fix=unsafe(rename_keyword(script.module, call, keyword.arg, meant)),
+                        message="`%(name)s` is no parameter of `%(cls)s`: `**%(rest)s` swallows it, and `%(meant)s` "
+                        "keeps its default",
+                        name=keyword.arg,
+                        cls=stage.cls.name,
+                        rest=rest.arg,
+                        meant=meant,
+                        typed=f"Write `{meant}={ast.unparse(keyword.value)}`.",
+                    )
 
     def _compare(
         self, project: Project, stage: Stage, original: ClassFacts, theirs: dict[str, ast.expr | None]
@@ -126,8 +163,9 @@ class StageSignatureDrift(Rule):
                     typed=f"Write {theirs_text} here, or change the default of `{original.name}` too.",
                     **fields,  # type: ignore[arg-type]
                 )
-            elif name not in theirs and spelling(name) in renamed:
-                right = renamed[spelling(name)]
+            elif name not in theirs and (
+                right := renamed.get(spelling(name)) or _at_its_place(name, mine, theirs)
+            ):
                 yield self.finding(
                     where,
                     fix=unsafe(*_renamed(stage.cls.module, init, nodes[name], right)),
@@ -136,6 +174,26 @@ class StageSignatureDrift(Rule):
                     typed=f"Rename `{name}` to `{right}`, here and in the calls that name it.",
                     **fields,  # type: ignore[arg-type]
                 )
+
+
+def _at_its_place(
+    name: str, mine: dict[str, ast.expr | None], theirs: dict[str, ast.expr | None]
+) -> str | None:
+    """The original's parameter between the same neighbours, with the same default, that the stage does not have."""
+    ours, others = list(mine), list(theirs)
+    at = ours.index(name)
+    before, after = ours[at - 1] if at else None, ours[at + 1] if at + 1 < len(ours) else None
+    for index, other in enumerate(others):
+        around = (
+            others[index - 1] if index else None,
+            others[index + 1] if index + 1 < len(others) else None,
+        )
+        if other in mine or around != (before, after) or around == (None, None):
+            continue
+        left, right = mine[name], theirs[other]
+        if left is not None and right is not None and ast.unparse(left) == ast.unparse(right):
+            return other
+    return None
 
 
 def _renamed(module: ModuleFacts, init: ast.FunctionDef, parameter: ast.arg, right: str) -> Iterator[Edit]:

@@ -7,11 +7,15 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ..facts.module import ModuleFacts
 from ..facts.nodes import walk
 from ..finding import Finding
+from ..project.config_reads import Configs
 from ..project.project import dotted_name
+from ..project.stage_calls import stage_calls
 from ..project.stage_classes import is_declared
 from ..project.stages import Stage, StageMap, Stages
+from ..project.training import Training, TrainingScript
 from ..rule import Rule, Scope, Symptom
 from ..tpstate.verdicts import place_of
 
@@ -72,8 +76,19 @@ class StageTakesYamlConfig(Rule):
         for stage in stages:
             if is_declared(stage):
                 yield from self._parameters(stage)
-        for found in stages.maps:
-            yield from self._calls(found)
+        given = [finding for found in stages.maps for finding in self._calls(found)]
+        for script in analysis.project.knowledge(Training):
+            given += self._handed(script)
+        yield from {finding.place: finding for finding in given}.values()
+
+    def _handed(self, script: TrainingScript) -> Iterator[Finding]:
+        """A whole configuration among the arguments of the call that builds a script's stages."""
+        configs = Configs(script)
+        for call, scope, stage in stage_calls(script):
+            for value in (*call.args, *(keyword.value for keyword in call.keywords)):
+                found = configs.source(value, scope) if isinstance(value, ast.Name) else None
+                if found is not None and found[1] == found[0].keys:
+                    yield self._given(script.module, value, stage.cls.name)
 
     def _parameters(self, stage: Stage) -> Iterator[Finding]:
         init = stage.cls.methods.get("__init__")
@@ -113,13 +128,16 @@ class StageTakesYamlConfig(Rule):
             if isinstance(func, ast.Name) and func.id in holders:
                 for value in (*node.args, *(keyword.value for keyword in node.keywords)):
                     if isinstance(value, ast.Name) and value.id in loaded:
-                        yield self.finding(
-                            place_of(found.module, value),
-                            object=func.id,
-                            message="a stage is given the whole YAML configuration `%(name)s`",
-                            name=value.id,
-                            scalars=_EACH,
-                        )
+                        yield self._given(found.module, value, func.id)
+
+    def _given(self, module: ModuleFacts, value: ast.expr, stage: str) -> Finding:
+        return self.finding(
+            place_of(module, value),
+            object=stage,
+            message="a stage is given the whole YAML configuration `%(name)s`",
+            name=ast.unparse(value),
+            scalars=_EACH,
+        )
 
 
 def _reads(init: ast.FunctionDef) -> tuple[dict[str, set[str]], set[str]]:

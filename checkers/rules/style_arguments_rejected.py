@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 from ..finding import Finding, Fix, joined
 from ..project.spelling import of_same_meaning
+from ..project.stage_calls import stage_calls
 from ..project.stage_classes import parameters as defaults
+from ..project.training import Training, TrainingScript
 from ..rule import Rule, Symptom
 from ..tpstate.callers import (
     by_written_call,
@@ -22,7 +24,7 @@ from ..tpstate.callers import (
 )
 from ..tpstate.events import Rejected, Site
 from ..tpstate.fixes import remove_keyword, rename_keyword, unsafe
-from ..tpstate.verdicts import site_place
+from ..tpstate.verdicts import place_of, site_place
 
 if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
@@ -41,7 +43,8 @@ class StyleArgumentsRejected(Rule):
     symptom = Symptom.CRASH
     runtime = "TypeError: __init__() got an unexpected keyword argument, when the stage is built"
     limits = (
-        "Classes built by their own name are left to type checkers. Silent where the keywords come from outside of "
+        "Classes built by their own name are left to type checkers, but for the stages of a training script. "
+        "Silent where the keywords come from outside of "
         "the code seen, where the constructor is decorated or the class has its own `__new__`, and where the helper "
         "filters keywords by signature, or where it depends on more than one open condition."
     )
@@ -103,8 +106,40 @@ class StyleArgumentsRejected(Rule):
         alike: dict[tuple[str, str, str], list[Finding]] = {}
         for finding in self._each(analysis):
             alike.setdefault((finding.place.path, finding.object, finding.message), []).append(finding)
+        for script in analysis.project.knowledge(Training):
+            yield from self._stages(script)
         for found in alike.values():  # one style chosen wrongly, one parameter renamed: one cause
             yield joined(sorted(found, key=lambda finding: finding.place), "and here, too")
+
+    def _stages(self, script: TrainingScript) -> Iterator[Finding]:
+        """Calls of a training script that give a parameter of a stage twice, or lack one that it requires."""
+        seen = set()
+        for call, _, stage in stage_calls(script):
+            init = stage.cls.methods.get("__init__")
+            if init is None or init.args.vararg is not None or init.decorator_list or id(call) in seen:
+                continue
+            if any(keyword.arg is None for keyword in call.keywords) or any(
+                isinstance(argument, ast.Starred) for argument in call.args
+            ):
+                continue
+            positional = [arg.arg for arg in (*init.args.posonlyargs, *init.args.args)][1:]
+            named = {keyword.arg for keyword in call.keywords}
+            twice = [name for name in positional[: len(call.args)] if name in named]
+            lacks = [
+                name
+                for name, default in defaults(init).items()
+                if default is None and name not in named | set(positional[: len(call.args)]) | {"self"}
+            ]
+            if twice or lacks:
+                seen.add(id(call))
+                yield self.finding(
+                    place_of(script.module, call),
+                    object=stage.cls.name,
+                    call=ast.unparse(call.func),
+                    cls=stage.cls.name,
+                    problem=f"it is given `{twice[0]}` twice" if twice else f"`{lacks[0]}` is missing",
+                    hint=f"Give each argument by its name, once: {', '.join(positional)}.",
+                )
 
     def _each(self, analysis: Analysis) -> Iterator[Finding]:
         for site, event, certain in by_written_call(analysis.log.events, Rejected):

@@ -19,7 +19,7 @@ from . import (
 )
 from .callables import Bound, Func, ObjMethod, Partial, Super, TensorMethod
 from .choices import Choice
-from .events import BiasDropped, EntryCalled, NoneUsed, NotAPair, PairUsed, UnknownKey
+from .events import OUTPUT_LOST, BiasDropped, EntryCalled, NoneUsed, NotAPair, PairUsed, UnknownKey
 from .frames import Frame
 from .interpreter import Interpreter
 from .states import State
@@ -198,10 +198,13 @@ def _is_text(value: Value) -> TypeGuard[Const]:
 
 def note_unpacked(interp: Interpreter, pair: Pair, target: ast.expr) -> None:
     """The pair is taken apart; whether its bias is used decides E7113."""
-    if isinstance(target, ast.Tuple | ast.List) and len(target.elts) == 2 and isinstance(pair.bias, Tensor):
-        second = target.elts[1]
-        if isinstance(second, ast.Name) and second.id.startswith("_"):
-            interp.emit(BiasDropped, target, pair=pair)
+    if not isinstance(target, ast.Tuple | ast.List) or len(target.elts) != 2:
+        return
+    first, second = (part.id if isinstance(part, ast.Name) else "" for part in target.elts)
+    if first == "_" and second and second != "_" and "bias" not in second.lower():
+        interp.emit(PairUsed, target, pair=pair, how=OUTPUT_LOST)
+    elif second.startswith("_") and isinstance(pair.bias, Tensor):
+        interp.emit(BiasDropped, target, pair=pair)
 
 
 def note_no_pair(interp: Interpreter, value: Tensor, target: ast.Tuple | ast.List) -> None:

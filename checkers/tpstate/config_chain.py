@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from ..facts.module import ClassFacts
+from ..facts.nodes import walk
 from ..project.project import Project
 from ..project.stage_classes import parameters as stage_parameters
 from . import provider_table
@@ -87,18 +88,48 @@ def _loses_it(event: Built) -> Site | None:
     for site in sites(event):
         if not isinstance(site.node, ast.Call):
             return None
-        if not hands_config(site.node):
+        if not hands_config(site.node, site.function):
             return site
     return None
 
 
-def hands_config(call: ast.Call) -> bool:
+def hands_config(call: ast.Call, function: ast.AST | None = None) -> bool:
+    """Whether a call in `function` gives a config, by name, by position or in an unpacked dict."""
     for keyword in call.keywords:
         if keyword.arg is None:
-            return True
-        if "config" in keyword.arg:
+            names = _keys(keyword.value, function)
+            if names is None or any("config" in name for name in names):
+                return True
+        elif "config" in keyword.arg:
             return not (isinstance(keyword.value, ast.Constant) and keyword.value.value is None)
     return any("config" in ast.unparse(arg) or isinstance(arg, ast.Starred) for arg in call.args)
+
+
+def _keys(unpacked: ast.expr, function: ast.AST | None) -> list[str] | None:
+    """The keys of a dict that is written out, in the call or under a name that nothing else touches, else None."""
+    if isinstance(unpacked, ast.Name) and function is not None:
+        uses = [node for node in walk(function) if isinstance(node, ast.Name) and node.id == unpacked.id]
+        made = [
+            node.value
+            for node in walk(function)
+            if isinstance(node, ast.Assign)
+            and [ast.unparse(target) for target in node.targets] == [unpacked.id]
+        ]
+        handed = [
+            keyword.value
+            for node in walk(function)
+            if isinstance(node, ast.Call)
+            for keyword in node.keywords
+            if keyword.arg is None and isinstance(keyword.value, ast.Name) and keyword.value.id == unpacked.id
+        ]
+        return _keys(made[0], None) if len(made) == 1 and len(uses) == 1 + len(handed) else None
+    if isinstance(unpacked, ast.Dict):
+        keys = [key.value if isinstance(key, ast.Constant) else None for key in unpacked.keys]
+        return None if None in keys else [str(key) for key in keys]
+    if isinstance(unpacked, ast.Call) and ast.unparse(unpacked.func) == "dict" and not unpacked.args:
+        named = [keyword.arg for keyword in unpacked.keywords]
+        return None if None in named else [str(name) for name in named]
+    return None
 
 
 def has_config(site: Site) -> str | None:

@@ -82,6 +82,9 @@ class PairUsed(Event):
     how: str = field(kw_only=True)
 
 
+OUTPUT_LOST = "its second item, the bias, is taken while the output goes nowhere"
+
+
 @dataclass
 class BiasDropped(Event):
     """The bias of a pair went nowhere."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from . import attributes, calls, expressions, tensors
 from .choices import Choice
-from .events import BiasDropped, NoneUsed, PairUsed, TensorKeyed
+from .events import OUTPUT_LOST, BiasDropped, NoneUsed, PairUsed, TensorKeyed
 from .frames import Frame
 from .interpreter import Interpreter
 from .states import State
@@ -128,7 +128,9 @@ def item(interp: Interpreter, owner: Value, index: Value, node: ast.Subscript) -
             return UNKNOWN
         if isinstance(index, Const):
             first = index.value in (0, -2)
-            if first and isinstance(node.value, ast.Call) and isinstance(owner.bias, Tensor):
+            if isinstance(node.value, ast.Call) and not first:
+                interp.emit(PairUsed, node, pair=owner, how=OUTPUT_LOST)
+            elif isinstance(node.value, ast.Call) and isinstance(owner.bias, Tensor):
                 interp.emit(BiasDropped, node, pair=owner)
             return interp.settle(owner.output if first else owner.bias)
         return UNKNOWN

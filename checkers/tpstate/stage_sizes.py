@@ -10,8 +10,8 @@ from typing import Any
 
 from ..project.boundary import Boundaries, Sent
 from ..project.config_reads import Configs
-from ..project.project import dotted_name
 from ..project.scopes import Scope, all_arguments
+from ..project.stage_calls import build_call
 from ..project.stages import Stage
 from ..project.training import ShapeConfig, TrainingScript, spelled_out
 from .script_values import ScriptValues
@@ -140,7 +140,7 @@ class StageSizes:
 
         None in place of all where the call cannot be found or read.
         """
-        call = self.build_call()
+        call = build_call(self.script)
         if call is None:
             return None
         node, scope = call
@@ -154,30 +154,3 @@ class StageSizes:
         written.update({keyword.arg: keyword.value for keyword in node.keywords if keyword.arg})
         taken = {arg.arg for arg in all_arguments(spec)}
         return {name: self.values.value(value, scope) for name, value in written.items() if name in taken}
-
-    def build_call(self) -> tuple[ast.Call, Scope] | None:
-        """The call that builds the stage of the running rank: of an entry of the map."""
-        stage_map = self.script.stage_map
-        if stage_map is None:
-            return None
-        found = [
-            (node, scope)
-            for node, scope in self.script.calls
-            if self._is_entry(node.func, scope, stage_map.node)
-        ]
-        return found[0] if len(found) == 1 else None
-
-    def _is_entry(self, node: ast.expr | None, scope: Scope, entries: ast.Dict, depth: int = 0) -> bool:
-        """Whether an expression is an entry of the map: `stages[rank]`, `stages.get(rank)`, or a name for it."""
-        if node is None or depth > 4:
-            return False
-        if isinstance(node, ast.Name):
-            return self._is_entry(scope.value(node.id), scope, entries, depth + 1)
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "get":
-            holder: ast.expr = node.func.value
-        elif isinstance(node, ast.Subscript):
-            holder = node.value
-        else:
-            return False
-        name = dotted_name(holder)
-        return holder is entries or (name is not None and scope.value(name) is entries)

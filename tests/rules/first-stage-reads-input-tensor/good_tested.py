@@ -13,12 +13,12 @@ class Ocean_stage0(MegatronModule):
         self.block = nn.Linear(width, width)
 
     def set_input_tensor(self, input_tensor):
-        self.input_tensor = input_tensor
+        self.input_tensor = input_tensor[0]
 
     def forward(self, x):
         assert self.input_tensor is None
         if self.input_tensor is not None:
-            x = self.input_tensor[0]
+            x = self.input_tensor
         return self.block(x), x
 
 
