@@ -12,6 +12,7 @@ from pathlib import Path
 
 from .files.discovery import FileSet
 from .finding import Finding, Result, Skipped, Summary
+from .language import tr
 from .project.project import Project
 from .rule import Rule, Scope
 from .selection import selected_rules
@@ -60,7 +61,7 @@ def examine(files: FileSet, settings: Settings, progress: Progress | None = None
     analysis = Analysis(project)
     analysis.run_all(progress)
     skipped = [
-        Skipped(cls.module.display, f"internal error in class {cls.name}: {text}")
+        Skipped(cls.module.display, tr("internal error in class %(cls)s: %(text)s", cls=cls.name, text=text))
         for cls, text in analysis.log.failed
     ]
     rules = tuple(rules_for(project))
@@ -102,7 +103,9 @@ def _result(found: list[Finding], skipped: list[Skipped], analysis: Analysis, fi
         if cls.module.display in targets:
             too_large.setdefault(cls.module.display, []).append(cls.name)
     exhausted = [
-        Skipped(path, f"too large to follow to the end, checked in part: {', '.join(names)}")
+        Skipped(
+            path, tr("too large to follow to the end, checked in part: %(names)s", names=", ".join(names))
+        )
         for path, names in too_large.items()
     ]
     return Result(

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from .finding import Evidence, Finding, Fix, Place
+from .language import Translatable, tr
 
 if TYPE_CHECKING:
     from .tpstate.analysis import Analysis
@@ -77,18 +78,21 @@ class Rule:
         message: str | None = None,
         **fields: Any,
     ) -> Finding:
-        """A finding of this rule at `place`; `fields` fill the %-formats of `message` and `advice`."""
+        """A finding of this rule at `place`; `fields` fill the %-formats of `message` and `advice`.
+
+        What `tr` made is taken as it is, as message, as advice and as a field.
+        """
         return Finding(
             place=place,
             code=code or self.code,
             symbol=self.symbol,
-            message=(message or self.message) % fields,
+            message=_filled(message or self.message, fields),
             object=object,
             evidence=evidence,
             guide=self.guide,
             fix=fix,
             decided=decided,
-            advice=(self.advice if advice is None else advice) % fields,
+            advice=_filled(self.advice if advice is None else advice, fields),
         )
 
     @classmethod
@@ -106,3 +110,7 @@ class Rule:
     def example(cls, kind: str) -> str:
         """The `bad` or `good` example, dedented."""
         return textwrap.dedent(getattr(cls, kind)).strip() + "\n"
+
+
+def _filled(text: str, fields: dict[str, Any]) -> str:
+    return text if isinstance(text, Translatable) or not text else tr(text, **fields)

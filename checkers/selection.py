@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 
+from .language import tr
 from .rule import Rule
 from .rules import all_rules
 from .settings import Settings, SettingsError
@@ -53,7 +54,7 @@ def _matching(names: tuple[str, ...], key: str) -> set[Rule]:
     for name in names:
         matching = {rule for rule in all_rules() if _matches(rule, name)}
         if not matching:
-            raise SettingsError(f"{key}: {_unknown(name)}")
+            raise SettingsError(tr("%(key)s: %(error)s", key=key, error=_unknown(name)))
         found |= matching
     return found
 
@@ -70,8 +71,8 @@ def _unknown(name: str) -> str:
         or difflib.get_close_matches(name, known, 1)
         or difflib.get_close_matches(name.upper(), known, 1)
     )
-    hint = f"did you mean {near[0]}?" if near else "`onescience-check rules` lists all"
-    return f"no rule is called {name!r}; {hint}"
+    hint = tr("did you mean %(near)s?", near=near[0]) if near else tr("`onescience-check rules` lists all")
+    return tr("no rule is called %(name)s; %(hint)s", name=repr(name), hint=hint)
 
 
 def _meant_kinds(name: str) -> list[str]:

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
+from .language import tr
+
 if sys.version_info >= (3, 11):
     import tomllib
 else:
@@ -84,9 +86,13 @@ def _read_toml(path: Path) -> dict[str, Any] | None:
     try:
         section = tomllib.loads(path.read_text("utf-8")).get("tool", {}).get("onescience-check")
     except (OSError, ValueError, RecursionError, AttributeError) as error:
-        raise SettingsError(f"{path}: cannot be read as TOML: {_one_line(error)}") from None
+        raise SettingsError(
+            tr("%(path)s: cannot be read as TOML: %(error)s", path=path, error=_one_line(error))
+        ) from None
     if section is not None and not isinstance(section, dict):
-        raise SettingsError(f"{path}: tool.onescience-check must be a table: write [tool.onescience-check]")
+        raise SettingsError(
+            tr("%(path)s: tool.onescience-check must be a table: write [tool.onescience-check]", path=path)
+        )
     return section
 
 
@@ -95,7 +101,9 @@ def _read_cfg(path: Path) -> dict[str, Any] | None:
     try:
         parser.read_string(path.read_text("utf-8"), str(path))
     except (OSError, ValueError, configparser.Error) as error:
-        raise SettingsError(f"{path}: cannot be read: {_one_line(error)}") from None
+        raise SettingsError(
+            tr("%(path)s: cannot be read: %(error)s", path=path, error=_one_line(error))
+        ) from None
     return dict(parser["onescience-check"]) if parser.has_section("onescience-check") else None
 
 
@@ -109,16 +117,35 @@ def _convert(path: Path, section: dict[str, Any]) -> Iterator[tuple[str, Any]]:
         if key not in _KINDS:
             near = difflib.get_close_matches(key, _KINDS, 1)
             hint = (
-                f"did you mean {_written(near[0])}?" if near else f"known: {', '.join(map(_written, _KINDS))}"
+                tr("did you mean %(near)s?", near=_written(near[0]))
+                if near
+                else tr("known: %(names)s", names=", ".join(map(_written, _KINDS)))
             )
-            raise SettingsError(f"{path}: unknown key {written!r} in onescience-check; {hint}")
+            raise SettingsError(
+                tr(
+                    "%(path)s: unknown key %(written)s in onescience-check; %(hint)s",
+                    path=path,
+                    written=repr(written),
+                    hint=hint,
+                )
+            )
         wanted, convert = _KINDS[key]
         try:
             yield key, convert(value)
         except SettingsError as error:
-            raise SettingsError(f"{path}: {written}: {error}") from None
+            raise SettingsError(
+                tr("%(path)s: %(key)s: %(error)s", path=path, key=written, error=str(error))
+            ) from None
         except (TypeError, ValueError, AttributeError, LookupError):
-            raise SettingsError(f"{path}: {written} = {value!r}: write {wanted}") from None
+            raise SettingsError(
+                tr(
+                    "%(path)s: %(written)s = %(value)s: write %(wanted)s",
+                    path=path,
+                    written=written,
+                    value=repr(value),
+                    wanted=wanted,
+                )
+            ) from None
 
 
 def _written(key: str) -> str:
@@ -171,9 +198,9 @@ def _providers(value: Any) -> tuple[dict[str, str], ...]:
     made = tuple({key: _plain(item) for key, item in row.items()} for row in value)
     for row in made:
         for key, item in row.items():
-            _known(key, tuple(_PROVIDER), "keys of a provider")
+            _known(key, tuple(_PROVIDER), tr("keys of a provider"))
             if _PROVIDER[key]:
-                _known(item, _PROVIDER[key], f"values of {key}")
+                _known(item, _PROVIDER[key], tr("values of %(key)s", key=key))
     return made
 
 
@@ -184,8 +211,12 @@ def _plain(item: Any) -> str:
 def _known(word: str, known: tuple[str, ...], what: str) -> None:
     if word not in known:
         near = difflib.get_close_matches(word.lower(), known, 1)
-        hint = f"did you mean {near[0]}?" if near else f"{what}: {', '.join(known)}"
-        raise SettingsError(f"{word!r} is not known; {hint}")
+        hint = (
+            tr("did you mean %(near)s?", near=near[0])
+            if near
+            else tr("%(what)s: %(names)s", what=what, names=", ".join(known))
+        )
+        raise SettingsError(tr("%(word)s is not known; %(hint)s", word=repr(word), hint=hint))
 
 
 def _prefixes(value: Any) -> tuple[str, ...]:
@@ -207,22 +238,22 @@ _PROVIDER: dict[str, tuple[str, ...]] = {
 """What a row of `providers` may say; `tpstate.provider_table` has the meaning."""
 
 
-_LIST = "names separated by commas, or a TOML list of strings"
+_LIST = tr("names separated by commas, or a TOML list of strings")
 _KINDS: dict[str, tuple[str, Callable[[Any], Any]]] = {
-    "profile": ("auto, guide or universal", _profile),
+    "profile": (tr("auto, guide or universal"), _profile),
     "select": (_LIST, words),
     "ignore": (_LIST, words),
-    "exclude": (".gitignore patterns separated by commas, or a TOML list of them", words),
-    "tp": ("tensor-parallel sizes such as 1,2,4,8", sizes),
-    "jobs": ("a number from 1", _positive),
+    "exclude": (tr(".gitignore patterns separated by commas, or a TOML list of them"), words),
+    "tp": (tr("tensor-parallel sizes such as 1,2,4,8"), sizes),
+    "jobs": (tr("a number from 1"), _positive),
     "providers": (
-        "one class a line, as in: mylib.layers.ColumnLinear kind=column returns=tensor",
+        tr("one class a line, as in: mylib.layers.ColumnLinear kind=column returns=tensor"),
         _providers,
     ),
     "framework": (_LIST, words),
     "allow_plain_linear": (_LIST, words),
-    "sequence_parallel": ("true or false", _flag),
-    "fail_on": ("symbols, ids or beginnings of ids, such as E,W", _prefixes),
+    "sequence_parallel": (tr("true or false"), _flag),
+    "fail_on": (tr("symbols, ids or beginnings of ids, such as E,W"), _prefixes),
 }
 
 assert set(_KINDS) | {"base"} == {item.name for item in fields(Settings)}

@@ -6,6 +6,7 @@ import multiprocessing
 from collections.abc import Sequence
 
 from .finding import Finding, Skipped
+from .language import tr
 from .rule import Rule
 from .tpstate.analysis import Analysis
 
@@ -40,4 +41,8 @@ def _apply(rule: Rule, analysis: Analysis) -> Outcome:
         return list(rule.check(analysis)), []
     except Exception as error:  # one rule's fault must not hide what the others found
         text = " ".join(f"{type(error).__name__}: {error}".split())
-        return [], [Skipped(rule.symbol, f"internal error in rule {rule.symbol}: {text}")]
+        return [], [
+            Skipped(
+                rule.symbol, tr("internal error in rule %(symbol)s: %(text)s", symbol=rule.symbol, text=text)
+            )
+        ]

@@ -11,9 +11,9 @@ import networkx
 import pytest
 
 ROOT = Path(__file__).parent.parent
-# Each step may import from those before it. `finding` and `rule` are the shared data types.
+# Each step may import from those before it. `language`, `finding` and `rule` are what all share.
 STEPS = (
-    "finding settings files facts project spmd tpstate twins rule rules selection suppression "
+    "language finding settings files facts project spmd tpstate twins rule rules selection suppression "
     "workers engine repair report diagnose frontends"
 ).split()
 PARTS = ("checkers", "runtime", "reference_models")

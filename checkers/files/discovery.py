@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..finding import Skipped
+from ..language import tr
 from ..settings import Settings
 from .context import users
 from .prefilter import is_relevant, speaks_of_ranks
@@ -66,7 +67,7 @@ class FileSet:
                 below = {Path(name) for name in found._walk(path, settings)}
                 found.targets |= below
                 if not below:
-                    found.unusable.append(Skipped(display(path), "no Python files"))
+                    found.unusable.append(Skipped(display(path), tr("no Python files")))
             elif path not in named:
                 found.unusable.append(Skipped(display(path), _why_no_file(path)))
         found.seen = len(found.targets)
@@ -186,8 +187,8 @@ def display(path: Path | str) -> str:
 
 def _why_no_file(path: Path) -> str:
     if os.path.islink(path):
-        return "broken symbolic link, or a loop of links"
-    return "not a file or folder" if os.path.exists(path) else "no such file or folder"
+        return tr("broken symbolic link, or a loop of links")
+    return tr("not a file or folder") if os.path.exists(path) else tr("no such file or folder")
 
 
 def _pass_over(_: Skipped) -> None:

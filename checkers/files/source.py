@@ -17,6 +17,7 @@ from functools import cached_property
 from pathlib import Path
 
 from ..finding import Place
+from ..language import tr
 from .nesting import LIMIT, is_too_deep
 
 MAX_BYTES = 8 * 2**20
@@ -89,7 +90,7 @@ def read_bytes(path: str | Path) -> bytes:
         data = read_regular(path)
     except OSError as error:
         if error.errno == errno.EFBIG:
-            raise Unusable(f"larger than {MAX_BYTES // 2**20} MB") from None
+            raise Unusable(tr("larger than %(size)s MB", size=MAX_BYTES // 2**20)) from None
         raise Unusable(why_unreadable(error)) from None
     return checked(data)
 
@@ -101,15 +102,15 @@ def checked(data: bytes) -> bytes:
         Unusable: they are binary.
     """
     if b"\0" in data:
-        raise Unusable("not UTF-8: NUL bytes, so not Python source; save it as UTF-8")
+        raise Unusable(tr("not UTF-8: NUL bytes, so not Python source; save it as UTF-8"))
     return data
 
 
 def why_unreadable(error: OSError) -> str:
     """One line for an error of the operating system."""
     if error.errno == errno.ELOOP:
-        return "symbolic link loop"
-    return f"unreadable: {(error.strerror or str(error)).lower()}"
+        return tr("symbolic link loop")
+    return tr("unreadable: %(reason)s", reason=(error.strerror or str(error)).lower())
 
 
 def encoding_of(data: bytes) -> str:
@@ -122,7 +123,7 @@ def encoding_of(data: bytes) -> str:
         try:
             return tokenize.detect_encoding(io.BytesIO(data).readline)[0]
         except (SyntaxError, ValueError) as error:
-            raise Unusable(f"unknown source encoding: {error}") from None
+            raise Unusable(tr("unknown source encoding: %(error)s", error=error)) from None
     return "utf-8"
 
 
@@ -137,7 +138,9 @@ def decode(data: bytes) -> str:
         text = data.decode(encoding)
     except (ValueError, LookupError) as error:
         at = data.count(b"\n", 0, getattr(error, "start", 0)) + 1
-        raise Unusable(f"not {encoding.upper()}: line {at}; save it as UTF-8") from None
+        raise Unusable(
+            tr("not %(encoding)s: line %(at)s; save it as UTF-8", encoding=encoding.upper(), at=at)
+        ) from None
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 
@@ -161,11 +164,18 @@ def parse(path: Path, display: str, data: bytes) -> SourceFile:
             tree = ast.parse(text, display)
     except SyntaxError as error:
         version = f"Python {sys.version_info.major}.{sys.version_info.minor}"
-        raise Unusable(f"syntax error at line {error.lineno or 1} (read as {version}): {error.msg}") from None
+        raise Unusable(
+            tr(
+                "syntax error at line %(line)s (read as %(version)s): %(msg)s",
+                line=error.lineno or 1,
+                version=version,
+                msg=error.msg,
+            )
+        ) from None
     except (RecursionError, MemoryError):
-        raise Unusable("nested too deeply to parse") from None
+        raise Unusable(tr("nested too deeply to parse")) from None
     except (ValueError, OverflowError) as error:
-        raise Unusable(f"not Python source: {error}") from None
+        raise Unusable(tr("not Python source: %(error)s", error=error)) from None
     if is_too_deep(tree):
-        raise Unusable(f"nested deeper than {LIMIT} levels")
+        raise Unusable(tr("nested deeper than %(limit)s levels", limit=LIMIT))
     return SourceFile(path, display, text, tree)

@@ -12,6 +12,7 @@ from typing import Any
 from pathspec import GitIgnoreSpec
 
 from ..finding import Skipped
+from ..language import tr
 from .source import read_regular
 
 # Folders that hold other people's code or build results, in every project.
@@ -38,7 +39,12 @@ def walk(
             with os.scandir(folder) as found:
                 entries = sorted(found, key=lambda entry: entry.name)
         except OSError as error:
-            skip(Skipped(display(folder), f"folder cannot be read: {(error.strerror or str(error)).lower()}"))
+            skip(
+                Skipped(
+                    display(folder),
+                    tr("folder cannot be read: %(reason)s", reason=(error.strerror or str(error)).lower()),
+                )
+            )
             continue
         if any(entry.name == ".gitignore" for entry in entries):
             rules = (*rules, *read_ignore_file(folder))
@@ -57,7 +63,7 @@ def walk(
             todo += reversed(inner)
 
 
-_ELSEWHERE = "seen under its own name"
+_ELSEWHERE = tr("seen under its own name")
 
 
 def _refused_link(entry: os.DirEntry[str], top: Path) -> str:
@@ -67,15 +73,15 @@ def _refused_link(entry: os.DirEntry[str], top: Path) -> str:
         is_folder = entry.is_dir()
         is_there = is_folder or entry.is_file()
     except OSError:
-        return "symbolic link loop" if python else _ELSEWHERE
+        return tr("symbolic link loop") if python else _ELSEWHERE
     if not is_there:
-        return "broken symbolic link" if python else _ELSEWHERE
+        return tr("broken symbolic link") if python else _ELSEWHERE
     target = os.path.realpath(entry.path)
     if is_folder and (entry.path + os.sep).startswith(target + os.sep):
-        return "symbolic link loop"
+        return tr("symbolic link loop")
     if (target + os.sep).startswith(os.path.realpath(top) + os.sep):
         return _ELSEWHERE
-    return "symbolic link to a folder outside the tree: name that folder to check it" if is_folder else ""
+    return tr("symbolic link to a folder outside the tree: name that folder to check it") if is_folder else ""
 
 
 def is_ignored(path: str, rules: Rules, folder: bool = False) -> bool:

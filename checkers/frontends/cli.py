@@ -14,6 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from ..finding import Finding, Result
+from ..language import tr
 from ..settings import Settings, SettingsError, load_settings, sizes, words
 from .diagnose_command import diagnose
 from .exits import CLEAN, FAILED, FOUND
@@ -218,7 +219,7 @@ def _with_input(paths: Sequence[Path], name: Path | None) -> tuple[list[Path], d
     if name is None:
         if len(others) != len(paths):
             raise typer.BadParameter(
-                "write also --stdin-filename PATH, the file it is the text of", param_hint="-"
+                tr("write also --stdin-filename PATH, the file it is the text of"), param_hint="-"
             )
         return others or [Path()], {}
     return [name, *others], {Path(os.path.abspath(name)): standard_input()}
@@ -269,7 +270,7 @@ def _report(paths: Sequence[Path], settings: Settings, format: ReportFormat) -> 
 
     for path in paths:
         if not os.path.exists(path):
-            raise SettingsError(f"{path}: no such file or folder")
+            raise SettingsError(tr("%(path)s: no such file or folder", path=path))
     with progress() as step:
         made = make_report(paths, settings, step)
     if format is ReportFormat.json:
@@ -291,4 +292,6 @@ def _sizes(text: str) -> tuple[int, ...]:
     try:
         return sizes(text)
     except (TypeError, ValueError):
-        raise typer.BadParameter(f"{text!r}: write sizes such as 1,2,4,8", param_hint="--tp") from None
+        raise typer.BadParameter(
+            tr("%(text)s: write sizes such as 1,2,4,8", text=repr(text)), param_hint="--tp"
+        ) from None

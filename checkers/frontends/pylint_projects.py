@@ -16,6 +16,7 @@ from ..files.prefilter import is_relevant
 from ..files.roots import Folders, project_root
 from ..files.source import Unusable, decode
 from ..finding import Finding
+from ..language import tr
 from ..settings import Settings, SettingsError, load_settings, sizes
 
 
@@ -89,7 +90,11 @@ class Projects:
             self._failed.add(root)
             text = " ".join(f"{type(error).__name__}: {error}".split())
             raise AnalysisError(
-                f"internal error: {text}; onescience-check {root} says how to report it"
+                tr(
+                    "internal error: %(text)s; onescience-check %(root)s says how to report it",
+                    text=text,
+                    root=root,
+                )
             ) from None
         if path in project.broken:
             raise AnalysisError(project.broken.pop(path))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ..language import local, tr
 from ..report.model import ModelReport, Node, Report
-from .report_sections import Section, facts, heading, label, places, sections
+from .report_sections import NOTHING, Section, facts, heading, label, places, sections
 from .streams import visible_fields
 
 
@@ -19,26 +20,26 @@ def _report(report: Report) -> Iterator[str]:
     for model in report.models:
         yield from _model(model)
     if not report.models:
-        yield "No distributed model was found: no class is named or mapped as a pipeline stage."
+        yield local(NOTHING)
     for skipped in report.skipped:
-        yield f"- not analysed: {_escaped(skipped)}"
+        yield "- " + local(tr("not analysed: %(file)s", file=_escaped(skipped)))
 
 
 def _model(model: ModelReport) -> Iterator[str]:
     yield from (f"## {_escaped(model.name)} ({_escaped(model.folder)}): {heading(model)}", "")
     yield from (f"- {name}: {_escaped(value)}" for name, value in facts(model))
-    yield from (f"- **{_escaped(note)}**" for note in model.notes)
+    yield from (f"- **{_escaped(local(note))}**" for note in model.notes)
     yield ""
-    yield from ("### To do" if model.tasks else "### Nothing to do", "")
+    yield from (f"### {local('To do' if model.tasks else 'Nothing to do')}", "")
     for number, task in enumerate(model.tasks, 1):
         rule = f"**{task.code} {task.rule}** " if task.rule else ""
         where = "".join(f"<br>`{line}`" for line in places(task.places).splitlines())
-        yield f"{number}. {rule}{_escaped(task.what)}{where}"
+        yield f"{number}. {rule}{_escaped(local(task.what))}{where}"
     yield ""
     found = list(sections(model))
     for section in found[:3]:
         yield from _section(section)
-    yield from ("### Call tree", "", "```text")
+    yield from (f"### {local('Call tree')}", "", "```text")
     for root in model.tree:
         yield from _tree(root, 0)
     yield from ("```", "")

@@ -5,17 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from ..language import listed, local, localized, tr
 from ..report.model import At, Checklist, Mark, ModelReport, Node
 
 MARKS = {Mark.YES: "✅", Mark.NO: "❌", Mark.OPEN: "?", Mark.NONE: "–", None: "–"}
 MAX_PLACES = 3
+NOTHING = tr("No distributed model was found: no class is named or mapped as a pipeline stage.")
+VERDICTS = {
+    True: tr("ready to merge"),
+    False: tr("not ready to merge"),
+    None: tr("not shown to be ready"),
+}
 KINDS = {
-    "distributed": "distributed",
-    "parallel": "parallel layer",
-    "plain": "plain",
-    "other": "nothing to split",
-    "framework": "of the framework",
-    "unresolved": "unresolved",
+    "distributed": tr("distributed"),
+    "parallel": tr("parallel layer"),
+    "plain": tr("plain"),
+    "other": tr("nothing to split"),
+    "framework": tr("of the framework"),
+    "unresolved": tr("unresolved"),
 }
 
 
@@ -31,9 +38,7 @@ class Section:
 
 def heading(model: ModelReport) -> str:
     """The verdict on one model in one line."""
-    verdict = {True: "ready to merge", False: "not ready to merge", None: "not shown to be ready"}[
-        model.ready
-    ]
+    verdict = local(VERDICTS[model.ready])
     lines = [line for checklist in model.checklists for line in checklist.lines]
     counts = [f"{MARKS[mark]} {sum(line.mark is mark for line in lines)}" for mark in Mark]
     return f"{verdict}   {'   '.join(counts)}"
@@ -42,15 +47,22 @@ def heading(model: ModelReport) -> str:
 def facts(model: ModelReport) -> Iterator[tuple[str, str]]:
     """What the model is made of."""
     for stage in model.stages:
-        yield f"stage {stage.rank}" if stage.rank is not None else "stages", f"{stage.cls}  {stage.at}"
-    yield "original", str(model.original) if model.original is not None else "not found"
-    yield "script", ", ".join(model.scripts) or "not found"
+        name = tr("stage %(rank)s", rank=stage.rank) if stage.rank is not None else tr("stages")
+        yield local(name), f"{stage.cls}  {stage.at}"
+    yield local("original"), str(model.original) if model.original is not None else local("not found")
+    yield local("script"), ", ".join(model.scripts) or local("not found")
     if model.configs:
         yield "YAML", ", ".join(model.configs)
 
 
 def sections(model: ModelReport) -> Iterator[Section]:
-    """Every table, in the order of the guide."""
+    """Every table, in the order of the guide and the language of the reader."""
+    for made in _sections(model):
+        titles = tuple(map(local, made.columns))
+        yield Section(local(made.title), titles, localized(made.rows), localized(made.notes))
+
+
+def _sections(model: ModelReport) -> Iterator[Section]:
     for checklist in model.checklists:
         yield _checklist(checklist)
     yield Section(
@@ -65,7 +77,7 @@ def sections(model: ModelReport) -> Iterator[Section]:
         "Registries",
         ("", "module", "registry", "style", "note"),
         tuple((MARKS[row.mark], row.cls, row.registry, row.style, row.note) for row in model.registries),
-        () if model.registries else ("No distributed module was found below the stages.",),
+        () if model.registries else (tr("No distributed module was found below the stages."),),
     )
     yield _boundaries(model)
     yield _balance(model)
@@ -81,13 +93,15 @@ def _names(paths: str) -> str:
 def _checklist(checklist: Checklist) -> Section:
     rows = tuple((MARKS[line.mark], line.text, _said(line.note, line.places)) for line in checklist.lines)
     unsure = [line for line in checklist.lines if line.mark is Mark.OPEN and line.state]
-    notes = [f"# onescience: checked {line.name} {line.state} <reason>" for line in unsure]
-    said = ["Read by hand, a ? is answered by such a line in a file of the model, until its code changes:"]
+    notes = [f"# onescience: checked {line.name} {line.state} <{local('reason')}>" for line in unsure]
+    said = [
+        tr("Read by hand, a ? is answered by such a line in a file of the model, until its code changes:")
+    ]
     return Section(checklist.title, ("", "line", "what was found"), rows, (*said, *notes) if notes else ())
 
 
 def _said(note: str, where: Sequence[At]) -> str:
-    return f"{note}\n{places(where)}" if where else note
+    return f"{local(note)}\n{places(where)}" if where else note
 
 
 def places(where: Sequence[At]) -> str:
@@ -96,7 +110,11 @@ def places(where: Sequence[At]) -> str:
     for place in where:
         grouped.setdefault(place.path, []).append(place.line)
     shown = [f"{path}:{','.join(map(str, sorted(set(lines))))}" for path, lines in grouped.items()]
-    more = [f"and {len(shown) - MAX_PLACES} more files"] if len(shown) > MAX_PLACES + 1 else []
+    more = (
+        [local(tr("and %(number)s more files", number=len(shown) - MAX_PLACES))]
+        if len(shown) > MAX_PLACES + 1
+        else []
+    )
     return "\n".join([*(shown[:MAX_PLACES] if more else shown), *more])
 
 
@@ -108,14 +126,18 @@ def _boundaries(model: ModelReport) -> Section:
             row.name,
             row.shape,
             _bytes(row.size),
-            f"{MARKS[row.gradient]} {row.gradient_note}".rstrip(),
+            f"{MARKS[row.gradient]} {local(row.gradient_note)}".rstrip(),
             row.unpacked,
             row.declared,
         )
         for row in model.boundaries.rows
     )
     notes = [
-        *dict.fromkeys(f"{row.boundary}: {row.note}." for row in model.boundaries.rows if row.mark is Mark.NO)
+        *dict.fromkeys(
+            tr("%(boundary)s: %(note)s.", boundary=row.boundary, note=row.note)
+            for row in model.boundaries.rows
+            if row.mark is Mark.NO
+        )
     ]
     columns = (
         "",
@@ -128,7 +150,7 @@ def _boundaries(model: ModelReport) -> Section:
         "stage_shapes says",
     )
     if rows:
-        notes.append("Sizes are those of float32; bf16 and fp16 take half.")
+        notes.append(tr("Sizes are those of float32; bf16 and fp16 take half."))
     return Section("Boundaries", columns, rows, (*notes, *model.boundaries.notes))
 
 
@@ -155,7 +177,11 @@ def _balance(model: ModelReport) -> Section:
         )
         for row in table.rows
     )
-    notes = [f"Estimated by {table.method}; ✅ within 20 % of the mean."] if table.method else []
+    notes = (
+        [tr("Estimated by %(method)s; ✅ within 20 %% of the mean.", method=table.method)]
+        if table.method
+        else []
+    )
     return Section(
         "Balance",
         ("", "stage", "layers × blocks", "cost", "of the mean", "kept"),
@@ -180,9 +206,13 @@ def _drop_path(model: ModelReport) -> Section:
         for row in table.rows
     )
     total, original = _number(table.total), _number(table.original_total)
-    said = f"{total} blocks on the stages, {original} in the original model, with the default arguments."
+    said = tr(
+        "%(total)s blocks on the stages, %(original)s in the original model, with the default arguments.",
+        total=total,
+        original=original,
+    )
     columns = ("", "stage", "layer", "blocks", "rates", "slice", "original rates", "original slice")
-    unclear = ["? where the original gives the layer another number of blocks, or is not known."]
+    unclear = [tr("? where the original gives the layer another number of blocks, or is not known.")]
     is_open = any(row.mark is Mark.OPEN for row in table.rows)
     return Section("Drop path", columns, rows, (said, *(unclear if is_open else []), *table.notes))
 
@@ -199,7 +229,8 @@ def _differences(model: ModelReport) -> Section:
         )
         for row in table.rows
     )
-    compared = f"Held against each other: {', '.join(table.compared) or 'nothing'}."
+    pairs = listed(", ", table.compared) or tr("nothing")
+    compared = tr("Held against each other: %(pairs)s.", pairs=pairs)
     return Section(
         "What differs from the original",
         ("", "in", "original", "distributed", "note"),
@@ -215,7 +246,8 @@ def _number(value: int | None) -> str:
 def label(node: Node) -> tuple[str, str, str]:
     """A node of the call tree: name and class, its kind, and the rest."""
     name = f"{node.name}: {node.cls}" if node.name and node.cls else node.cls or node.name
-    via = f" by {node.via}" if node.via else ""
-    config = "config stops here" if node.config == "stops" else ""
-    rest = [part for part in (config, node.note, f"as {node.as_in}" if node.as_in else "") if part]
-    return f"{name}{via}", KINDS[node.kind], "; ".join(rest)
+    name = local(tr("%(name)s by %(wrapper)s", name=name, wrapper=node.via)) if node.via else name
+    config = tr("config stops here") if node.config == "stops" else ""
+    same = tr("as %(place)s", place=node.as_in) if node.as_in else ""
+    rest = listed("; ", (part for part in (config, node.note, same) if part))
+    return name, local(KINDS[node.kind]), local(rest)

@@ -10,12 +10,13 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
+from ..language import local, tr
 from ..report.model import Mark, ModelReport, Node, Report
-from .report_sections import Section, facts, heading, label, places, sections
+from .report_sections import NOTHING, Section, facts, heading, label, places, sections
 from .streams import visible_fields
 
 _STYLES = {"✅": "green", "❌": "bold red", "?": "bold yellow"}
-_KINDS = {"distributed": "green", "parallel layer": "green", "plain": "bold red", "unresolved": "bold yellow"}
+_KINDS = {"distributed": "green", "parallel": "green", "plain": "bold red", "unresolved": "bold yellow"}
 _VERDICTS = {True: "bold green", False: "bold red", None: "bold yellow"}
 
 
@@ -27,9 +28,9 @@ def render(report: Report) -> None:
     for model in report.models:
         _model(console, model)
     if not report.models:
-        console.print("No distributed model was found: no class is named or mapped as a pipeline stage.")
+        console.print(local(NOTHING))
     for skipped in report.skipped:
-        console.print(Text(f"not analysed: {skipped}", style="yellow"))
+        console.print(Text(local(tr("not analysed: %(file)s", file=skipped)), style="yellow"))
 
 
 def open_lines(report: Report) -> Iterator[str]:
@@ -37,9 +38,10 @@ def open_lines(report: Report) -> Iterator[str]:
     for model in report.models:
         lines = [line for checklist in model.checklists for line in checklist.lines if line.mark is Mark.OPEN]
         if lines:
-            yield f"{model.name}: the report could not decide {len(lines)} lines of its checklists:"
+            said = "%(model)s: the report could not decide %(number)s lines of its checklists:"
+            yield local(tr(said, model=model.name, number=len(lines)))
         for line in lines:
-            yield f"  ? {line.text}: {line.note}"
+            yield f"  ? {local(line.text)}: {local(line.note)}"
 
 
 def _needed(report: Report) -> int:
@@ -72,7 +74,7 @@ def _model(console: Console, model: ModelReport) -> None:
         grid.add_row(name, value)
     console.print(grid)
     for note in model.notes:
-        console.print(Text(f"! {note}", style="yellow"))
+        console.print(Text(f"! {local(note)}", style="yellow"))
     console.print()
     found = list(sections(model))
     for section in found[:3]:
@@ -105,7 +107,7 @@ def _ratio(section: Section, index: int) -> int | None:
 
 
 def _tree(console: Console, model: ModelReport) -> None:
-    console.print(Text("Call tree", style="bold"))
+    console.print(Text(local("Call tree"), style="bold"))
     for root in model.tree:
         console.print(_branch(root, Tree(_text(root), guide_style="dim")))
     console.print()
@@ -119,7 +121,7 @@ def _branch(node: Node, tree: Tree) -> Tree:
 
 def _text(node: Node) -> Text:
     name, kind, rest = label(node)
-    text = Text(name).append(f"  {kind}", style=_KINDS.get(kind, "dim"))
+    text = Text(name).append(f"  {kind}", style=_KINDS.get(node.kind, "dim"))
     if rest:
         text.append(f"  {rest}", style="bold red" if node.config == "stops" else "dim")
     place = f"{node.at.path.rsplit('/', 1)[-1]}:{node.at.line}"
@@ -127,13 +129,13 @@ def _text(node: Node) -> Text:
 
 
 def _tasks(console: Console, model: ModelReport) -> None:
-    console.print(Text("To do" if model.tasks else "Nothing to do", style="bold"))
+    console.print(Text(local("To do" if model.tasks else "Nothing to do"), style="bold"))
     grid = Table.grid(padding=(0, 1))
     grid.add_column(justify="right", style="dim")
     grid.add_column(overflow="fold")
     for number, task in enumerate(model.tasks, 1):
         text = Text(f"{task.code} {task.rule}  ", style="bold") if task.rule else Text()
-        text.append(task.what, style="not bold")
+        text.append(local(task.what), style="not bold")
         if task.places:
             text.append(f"\n{places(task.places)}", style="not bold dim")
         grid.add_row(f"{number}.", text)

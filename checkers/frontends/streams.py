@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
+from ..language import local, tr
 from ..settings import SettingsError
 
 _NOT_WRITTEN = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF}
@@ -35,14 +36,14 @@ def drop_output() -> None:
 def say(text: str) -> None:
     """One line on standard error."""
     with suppress(OSError):
-        print(f"onescience-check: {visible(text)}", file=sys.stderr)
+        print(f"onescience-check: {visible(local(text))}", file=sys.stderr)
 
 
 def not_written(error: OSError) -> str:
     """Why the output cannot be written; empty where the error comes from elsewhere."""
     if error.filename is not None or error.errno not in _NOT_WRITTEN:
         return ""
-    return f"the result cannot be written: {(error.strerror or str(error)).lower()}"
+    return tr("the result cannot be written: %(reason)s", reason=(error.strerror or str(error)).lower())
 
 
 def working_folder() -> None:
@@ -51,7 +52,7 @@ def working_folder() -> None:
         os.getcwd()
     except OSError as error:
         text = (error.strerror or str(error)).lower()
-        raise SettingsError(f"the working folder cannot be used: {text}") from None
+        raise SettingsError(tr("the working folder cannot be used: %(text)s", text=text)) from None
 
 
 def standard_input() -> bytes:
@@ -67,8 +68,8 @@ def internal_error(error: Exception) -> str:
         with open(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
             file.write("".join((*sys.argv, "\n\n", *traceback.format_exception(error))))
     except OSError:
-        return f"internal error: {text}; please report it to the project with this line"
-    return f"internal error: {text}; please report it to the project with {kept}"
+        return tr("internal error: %(text)s; please report it to the project with this line", text=text)
+    return tr("internal error: %(text)s; please report it to the project with %(kept)s", text=text, kept=kept)
 
 
 def visible(text: str) -> str:
@@ -102,5 +103,5 @@ def progress() -> Iterator[Callable[[str, int, int], None] | None]:
 
     columns: list[Any] = [TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()]
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("reading files", total=None)
-        yield lambda step, done, total: bar.update(task, description=step, completed=done, total=total)
+        task = bar.add_task(local("reading files"), total=None)
+        yield lambda step, done, total: bar.update(task, description=local(step), completed=done, total=total)

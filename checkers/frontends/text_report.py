@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from itertools import groupby
 
 from rich.cells import cell_len
@@ -12,6 +13,7 @@ from rich.text import Text
 from ..files.discovery import FileSet
 from ..files.source import SourceFile
 from ..finding import Edit, Finding, Place, Result
+from ..language import counted, listed, local, tr
 from .streams import visible
 
 COLOURS = {"E": "bold red", "W": "bold yellow", "R": "bold magenta", "C": "bold cyan"}
@@ -23,7 +25,7 @@ def render(result: Result, files: FileSet, *, strict: bool, statistics: bool, qu
     console = Console(highlight=False, soft_wrap=True, emoji=False, markup=False)
     _print_findings(console, result.findings, files)
     if strict and result.undecided:
-        console.print(Text("Could not be decided:\n", style="bold"))
+        console.print(Text(local("Could not be decided:") + "\n", style="bold"))
         _print_findings(console, result.undecided, files)
     if statistics:
         _print_statistics(console, result)
@@ -46,18 +48,25 @@ def _finding(finding: Finding, source: SourceFile | None) -> list[Text]:
     head = Text(f"  {place.line}:{place.column + 1}  ")
     head.append(f"{finding.code} {finding.symbol}", style=colour)
     if finding.object:
-        head.append(f"  in {visible(finding.object)}", style="dim")
-    lines = [head, Text(f"    {visible(finding.message)}")]
+        head.append(local(tr("  in %(object)s", object=visible(finding.object))), style="dim")
+    lines = [head, Text(f"    {visible(local(finding.message))}")]
     if source is not None:
         lines += _frame(place, source, colour)
     if finding.evidence:
-        lines.append(Text("    because", style="bold"))
+        lines.append(Text(f"    {local('because')}", style="bold"))
         for step in finding.evidence:
-            where = f"line {step.line}" if step.path == place.path else f"{visible(step.path)}:{step.line}"
-            lines.append(Text(f"      {where}: ", style="dim").append(visible(step.text), style="not dim"))
+            same = step.path == place.path
+            where = (
+                local(tr("line %(line)s", line=step.line)) if same else f"{visible(step.path)}:{step.line}"
+            )
+            lines.append(
+                Text(f"      {where}: ", style="dim").append(visible(local(step.text)), style="not dim")
+            )
     if finding.advice:
         lines.append(
-            Text("    fix: ", style="bold green").append(visible(finding.advice), style="not bold default")
+            Text(f"    {local('fix:')} ", style="bold green").append(
+                visible(local(finding.advice)), style="not bold default"
+            )
         )
     if finding.fix and source is not None:
         lines += [
@@ -112,7 +121,7 @@ def _print_statistics(console: Console, result: Result) -> None:
     undecided = Counter(finding.symbol for finding in result.undecided)
     found = Counter(finding.symbol for finding in result.findings)
     codes = {finding.symbol: finding.code for finding in result.findings + result.undecided}
-    console.print(Text("found  undecided  rule", style="bold"))
+    console.print(Text(local("found  undecided  rule"), style="bold"))
     for symbol in sorted(codes, key=lambda symbol: (-found[symbol], codes[symbol])):
         console.print(f"{found[symbol]:>5}  {undecided[symbol]:>9}  {codes[symbol]} {symbol}")
     console.print()
@@ -120,41 +129,64 @@ def _print_statistics(console: Console, result: Result) -> None:
 
 def _print_summary(console: Console, result: Result, strict: bool) -> None:
     """Say what was seen and what was not, so that silence is never mistaken for proof."""
+    for line in summary_lines(result, strict):
+        console.print(line)
+
+
+def summary_lines(result: Result, strict: bool) -> Iterator[Text | str]:
+    """The figures below the findings, in the language of the reader."""
     summary, findings = result.summary, result.findings
-    kinds = Counter({"E": "error", "W": "warning"}.get(finding.code[0], "suggestion") for finding in findings)
-    parts = [_count(kinds[kind], kind) for kind in ("error", "warning", "suggestion") if kinds[kind]]
-    places = f" in {_count(len({finding.place.path for finding in findings}), 'file')}" if findings else ""
-    off = f", {_count(summary.suppressed, 'finding')} switched off by comments" if summary.suppressed else ""
     if summary.files or findings:
-        console.print(Text((", ".join(parts) or "No findings") + places + off + ".", style="bold"))
+        yield Text(local(_verdict(result)), style="bold")
+    files, layers = counted(summary.files, "Python file"), counted(summary.parallel_layers, "parallel layer")
+    inputs = summary.inputs_decided + summary.inputs_undecided
     if not summary.parallel_layers:
-        console.print(
-            f"{_count(summary.files, 'Python file')}, no parallel layer seen: there was nothing to decide."
-        )
-    elif not summary.inputs_decided + summary.inputs_undecided:
-        console.print(
-            f"{_count(summary.files, 'Python file')}, {_count(summary.parallel_layers, 'parallel layer')} seen, none "
-            "of them row-parallel: there was no input to decide."
-        )
+        yield local(tr("%(files)s, no parallel layer seen: there was nothing to decide.", files=files))
+    elif not inputs:
+        said = "%(files)s, %(layers)s seen, none of them row-parallel: there was no input to decide."
+        yield local(tr(said, files=files, layers=layers))
     else:
-        inputs = summary.inputs_decided + summary.inputs_undecided
-        hint = "" if strict or not summary.inputs_undecided else " (--strict lists undecided places)"
-        console.print(
-            f"{_count(summary.files, 'Python file')}, {_count(summary.parallel_layers, 'parallel layer')} seen, "
-            f"{summary.row_layers} of them row-parallel, with {_count(inputs, 'input')}: "
-            f"{summary.inputs_decided} decided, {summary.inputs_undecided} could not be{hint}."
+        hint = "" if strict or not summary.inputs_undecided else tr(" (--strict lists undecided places)")
+        said = (
+            "%(files)s, %(layers)s seen, %(row)s of them row-parallel, with %(inputs)s: %(decided)s decided, "
+            "%(undecided)s could not be%(hint)s."
+        )
+        yield local(
+            tr(
+                said,
+                files=files,
+                layers=layers,
+                row=summary.row_layers,
+                inputs=counted(inputs, "input"),
+                decided=summary.inputs_decided,
+                undecided=summary.inputs_undecided,
+                hint=hint,
+            )
         )
     if findings:
-        console.print(
-            f"`onescience-check explain {findings[0].symbol}` says why, with a bad and a good example."
-        )
+        said = "`onescience-check explain %(symbol)s` says why, with a bad and a good example."
+        yield local(tr(said, symbol=findings[0].symbol))
     if result.skipped:
-        console.print(f"{_count(len(result.skipped), 'file')} not analysed, or only in part:")
+        yield local(
+            tr("%(files)s not analysed, or only in part:", files=counted(len(result.skipped), "file"))
+        )
         for skip in result.skipped[:MAX_SKIPPED]:
-            console.print(visible(f"  {skip.path}: {skip.reason}"))
-        if len(result.skipped) > MAX_SKIPPED:
-            console.print(f"  ... and {len(result.skipped) - MAX_SKIPPED} more (--format json lists all)")
+            yield visible(f"  {skip.path}: {local(skip.reason)}")
+        more = len(result.skipped) - MAX_SKIPPED
+        if more > 0:
+            yield local(tr("  ... and %(number)s more (--format json lists all)", number=more))
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" + ("" if number == 1 else "s")
+def _verdict(result: Result) -> str:
+    """How many findings of which kinds, in how many files."""
+    findings, suppressed = result.findings, result.summary.suppressed
+    kinds = Counter({"E": "error", "W": "warning"}.get(finding.code[0], "suggestion") for finding in findings)
+    parts = [counted(kinds[kind], kind) for kind in ("error", "warning", "suggestion") if kinds[kind]]
+    said = listed(", ", parts) or tr("No findings")
+    if findings:
+        files = counted(len({finding.place.path for finding in findings}), "file")
+        said = tr("%(findings)s in %(files)s", findings=said, files=files)
+    if suppressed:
+        off = counted(suppressed, "finding")
+        said = tr("%(said)s, %(off)s switched off by comments", said=said, off=off)
+    return tr("%(said)s.", said=said)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..facts.nodes import walk
+from ..language import tr
 from .project import Project, dotted_name
 from .scopes import Opaque, Scope
 from .script_paths import path_of
@@ -85,7 +86,7 @@ class Configs:
             given: ast.expr | None = node.args[0]
             second = scope.value(node.args[1].id) if isinstance(node.args[1], ast.Name) else node.args[1]
             if not isinstance(second, ast.Constant) or not isinstance(second.value, str):
-                return ConfigLoad(node, scope, None, None, "the section is known at run time only")
+                return ConfigLoad(node, scope, None, None, tr("the section is known at run time only"))
             section = second.value
         elif name.rsplit(".", 2)[-2:] == ["OmegaConf", "load"] and node.args:
             given = node.args[0]
@@ -95,7 +96,7 @@ class Configs:
             return None
         path = None if given is None else path_of(given, self.script.module.path, self._lookup(scope))
         if path is None:
-            return ConfigLoad(node, scope, None, section, "the path is known at run time only")
+            return ConfigLoad(node, scope, None, section, tr("the path is known at run time only"))
         file = self.files.read(path)
         return ConfigLoad(node, scope, file, section, file.problem)
 

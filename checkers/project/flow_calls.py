@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from ..facts.module import ClassFacts
+from ..language import tr
 from .flow import Env
 from .flow_values import Values
 from .origin import NOTHING, UNKNOWN, Origin, looks_like_mask, number
@@ -144,7 +145,7 @@ class Calls(Values):
         attr = name.split(".")[0]
         for arg, part in zip(args, node.args, strict=False):
             if arg.kind == "received":
-                self.as_tensor(arg, part, f"it is passed to `self.{attr}`")
+                self.as_tensor(arg, part, tr("it is passed to `self.%(attr)s`", attr=attr))
         if self.flow.is_checkpointing:
             self.flow.trace.checkpointed.add(attr)
         elif not is_checkpointed:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from ..language import tr
 from .flow import Env
 from .flow_calls import Calls
 from .origin import Origin, number
@@ -17,7 +18,7 @@ def torch_function(calls: Calls, name: str, node: ast.Call, args: list[Origin], 
     flow = calls.flow
     if name in FACTORIES:
         return _made(calls, name, node, args, kwargs)
-    args = [calls.as_tensor(arg, node, f"it is passed to `{name}`") for arg in args]
+    args = [calls.as_tensor(arg, node, tr("it is passed to `%(name)s`", name=name)) for arg in args]
     if args and (args[0].is_tensor or name in LIKE):
         return on_tensor(calls, args[0], name, node, args[1:], kwargs)
     if name in NUMBERS and all(arg.kind in ("number", "self", "unknown") for arg in args):
@@ -41,7 +42,7 @@ def method(
         if name in ("append", "pop", "copy", "index", "insert", "extend"):
             calls.flow.trace.is_open = True
             return calls.item(owner, 0)
-        owner = calls.as_tensor(owner, node, f"`.{name}` is called on it")
+        owner = calls.as_tensor(owner, node, tr("`.%(name)s` is called on it", name=name))
     if owner.kind in ("list", "dict", "tuple"):
         if name in ("append", "extend", "insert", "update") and isinstance(func.value, ast.Name):
             for arg in args:

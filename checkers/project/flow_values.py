@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from ..language import tr
 from .flow import Env, Flow
 from .origin import NOTHING, UNKNOWN, Origin, join, number
 
@@ -46,7 +47,7 @@ class Values:
             return join(flow.value(node.body, env), flow.value(node.orelse, env))
         if isinstance(node, ast.BinOp):
             parts = [
-                self.as_tensor(flow.value(side, env), side, "it is an operand of arithmetic")
+                self.as_tensor(flow.value(side, env), side, tr("it is an operand of arithmetic"))
                 for side in (node.left, node.right)
             ]
             return flow.mixed(parts)
@@ -91,7 +92,7 @@ class Values:
                 return flow.attrs[node.attr]
             return Origin("self", name=node.attr, is_mask=False)
         if owner.kind == "received" and node.attr in ("shape", "device", "dtype", "T"):
-            self.as_tensor(owner, node, f"`.{node.attr}` is read from it")
+            self.as_tensor(owner, node, tr("`.%(node)s` is read from it", node=node.attr))
         if node.attr in ("shape",):
             return Origin("shape", node=node, constant=True, dtype=owner.dtype)
         if node.attr in ("device", "dtype", "ndim", "is_cuda"):
@@ -140,7 +141,7 @@ class Values:
             cut = _cuts_inside(where)
             return self.flow.fresh(
                 owner.kind, received=owner.carries, dtype=owner.dtype, is_mask=owner.is_mask, constant=owner.constant,
-                contiguous=False if cut and owner.is_tensor else None, how="a slice" if cut else "", node=node,
+                contiguous=False if cut and owner.is_tensor else None, how=tr("a slice") if cut else "", node=node,
             )  # fmt: skip
         if owner.kind == "self":
             return Origin("self", name=owner.name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from ..language import tr
 from .project import dotted_name
 from .scopes import Scope
 from .training import TrainingScript
@@ -16,24 +17,28 @@ def step_problem(
     bound = (step.value(value.id) or value) if isinstance(value, ast.Name) else value
     if not isinstance(bound, ast.Tuple):
         if _is_output(step, bound):
-            return "the output alone", f"Write `return {ast.unparse(value)}, loss_func`.", None
+            return (
+                tr("the output alone"),
+                tr("Write `return %(value)s, loss_func`.", value=ast.unparse(value)),
+                None,
+            )
         if _is_loss(script, step, bound):
             return (
-                "the loss alone",
-                "Write `return output, loss_func`, and leave the call to the schedule.",
+                tr("the loss alone"),
+                tr("Write `return output, loss_func`, and leave the call to the schedule."),
                 None,
             )
         return "", "", None
     if any(isinstance(item, ast.Starred) for item in bound.elts):
         return "", "", None
     if len(bound.elts) != 2:
-        return f"{len(bound.elts)} values", "Write `return output, loss_func`.", None
+        return tr("%(number)s values", number=len(bound.elts)), tr("Write `return output, loss_func`."), None
     first, second = bound.elts
     if _is_function(script, step, first) and _is_output(step, _seen(step, second)):
         typed = f"{ast.unparse(second)}, {ast.unparse(first)}"
         return (
-            "the loss function first",
-            f"Write `return {typed}`.",
+            tr("the loss function first"),
+            tr("Write `return %(typed)s`.", typed=typed),
             (bound, typed),
         )
     called = _seen(step, second)
@@ -45,8 +50,12 @@ def step_problem(
     )
     fix = (second, function) if takes_output else None
     typed = function if takes_output else f"partial({function}, …)"
-    problem = f"the loss, `{ast.unparse(second)}`, in place of the function"
-    return problem, f"Hand over the function, `{typed}`, and leave the call to the schedule.", fix
+    problem = tr("the loss, `%(second)s`, in place of the function", second=ast.unparse(second))
+    return (
+        problem,
+        tr("Hand over the function, `%(typed)s`, and leave the call to the schedule.", typed=typed),
+        fix,
+    )
 
 
 def _seen(step: Scope, value: ast.expr) -> ast.expr:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from ..facts.module import ClassFacts, ModuleFacts
 from ..facts.nodes import walk
+from ..language import tr
 from .project import External, Project, ValueRef, dotted_name
 
 _NAME = re.compile(r"_?([A-Z0-9]+_)*REGISTR(Y|IES)$")
@@ -86,7 +87,7 @@ def _target(project: Project, module: ModuleFacts, value: ast.expr) -> tuple[Cla
         holder, _, name = ref.dotted.rpartition(".")
         home = project.find_module(holder, module) if holder else None
         if isinstance(home, ModuleFacts) and not _binds(project, home, name):
-            return None, f"module `{holder}` does not define `{name}`"
+            return None, tr("module `%(holder)s` does not define `%(name)s`", holder=holder, name=name)
     return None, ""
 
 
@@ -99,9 +100,9 @@ def _named(project: Project, module: ModuleFacts, dotted: str, name: str) -> tup
     ref = project.attribute(home, name, module)
     if isinstance(ref, ClassFacts):
         return ref, ""
-    return None, "" if ref is not None or _binds(
-        project, home, name
-    ) else f"module `{dotted}` does not define `{name}`"
+    return None, "" if ref is not None or _binds(project, home, name) else tr(
+        "module `%(dotted)s` does not define `%(name)s`", dotted=dotted, name=name
+    )
 
 
 def _absent(project: Project, module: ModuleFacts, dotted: str) -> str:
@@ -115,7 +116,11 @@ def _absent(project: Project, module: ModuleFacts, dotted: str) -> str:
         or not dotted.replace(".", "").isidentifier()
     ):
         return ""
-    return f"there is no module `{dotted}`" if _unreadable(project, module, dotted) is None else ""
+    return (
+        tr("there is no module `%(dotted)s`", dotted=dotted)
+        if _unreadable(project, module, dotted) is None
+        else ""
+    )
 
 
 def _unreadable(project: Project, module: ModuleFacts, dotted: str) -> str | None:

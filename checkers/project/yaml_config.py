@@ -10,6 +10,8 @@ from typing import Any
 
 import yaml
 
+from ..language import tr
+
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _MAX_BYTES = 2**20
 _MAKO = re.compile(r"^[ \t]*<%", re.MULTILINE)
@@ -29,22 +31,25 @@ def read_yaml(path: Path) -> YamlFile:
     """The content of a YAML file, or the reason why it cannot be used; never raises."""
     try:
         if not path.is_file():
-            return YamlFile(path, problem="there is no such file")
+            return YamlFile(path, problem=tr("there is no such file"))
         if path.stat().st_size > _MAX_BYTES:
-            return YamlFile(path, problem=f"it is larger than {_MAX_BYTES // 2**20} MB")
+            return YamlFile(path, problem=tr("it is larger than %(size)s MB", size=_MAX_BYTES // 2**20))
         text = path.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        return YamlFile(path, problem=f"it cannot be read: {_one_line(error)}")
+        return YamlFile(path, problem=tr("it cannot be read: %(error)s", error=_one_line(error)))
     if _is_template(text):
-        return YamlFile(path, problem="it is a template; its values are known once it is filled in")
+        return YamlFile(path, problem=tr("it is a template; its values are known once it is filled in"))
     try:
         return YamlFile(path, yaml.load(text, _LOADER))
     except yaml.constructor.ConstructorError as error:
         return YamlFile(
-            path, problem=f"it has a tag that only its own program understands: {_one_line(error)}"
+            path,
+            problem=tr(
+                "it has a tag that only its own program understands: %(error)s", error=_one_line(error)
+            ),
         )
     except Exception as error:  # a value that its tag does not fit raises whatever its constructor runs into
-        return YamlFile(path, problem=f"it is not valid YAML: {_one_line(error)}")
+        return YamlFile(path, problem=tr("it is not valid YAML: %(error)s", error=_one_line(error)))
 
 
 def _is_template(text: str) -> bool:

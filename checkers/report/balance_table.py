@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..language import tr
 from ..project.stages import Stage
 from ..tpstate.stage_models import KEPT_BY_ALL_RANKS, KEPT_SPLIT, Stack, stacks, weighed
 from ..tpstate.stage_sizes import StageSizes
@@ -14,14 +15,18 @@ TOLERANCE = 0.2
 """Of the mean: the guide allows 20 %."""
 
 
-OTHER_SIZES = (
+OTHER_SIZES = tr(
     "The script gives the stages other sizes than their default arguments: the work with these is not known."
 )
 
-KEPT_MEANS = (
-    f"Kept: what the blocks keep for backward of one sample, estimated as {KEPT_BY_ALL_RANKS + KEPT_SPLIT} numbers of "
-    f"16 bits a token and channel, as in a transformer block ({KEPT_BY_ALL_RANKS} + {KEPT_SPLIT} / tp with tensor "
-    "parallelism; less where layers are recomputed). 1F1B keeps p - r micro-batches on rank r of p."
+KEPT_MEANS = tr(
+    "Kept: what the blocks keep for backward of one sample, estimated as "
+    "%(numbers)s numbers of 16 bits a token and channel, as in a transformer block "
+    "(%(whole)s + %(split)s / tp with tensor parallelism; less where "
+    "layers are recomputed). 1F1B keeps p - r micro-batches on rank r of p.",
+    numbers=KEPT_BY_ALL_RANKS + KEPT_SPLIT,
+    whole=KEPT_BY_ALL_RANKS,
+    split=KEPT_SPLIT,
 )
 
 
@@ -29,18 +34,18 @@ def balance_table(subject: Subject, boundaries: BoundaryTable) -> BalanceTable:
     """One row for each stage; without figures, and with the reason, where one of them is not known."""
     family = subject.family
     built = [(stage, stacks(subject.analysis, stage.cls)) for stage in family.stages]
-    sizes = "default arguments"
+    sizes = tr("default arguments")
     if _has_other_sizes(built, boundaries):
-        built, sizes = _as_started(subject), "sizes of the script"
+        built, sizes = _as_started(subject), tr("sizes of the script")
     found = weighed(built, sizes)
     if _has_other_sizes(built, boundaries):
         rows = tuple(
             BalanceRow(stage.cls.name, _layers(own), None, None, None, Mark.OPEN) for stage, own in built
         )
         return BalanceTable("", rows, (OTHER_SIZES,))
-    notes = [f"No class has rank {rank}: its work is unknown." for rank in family.gaps]
+    notes = [tr("No class has rank %(rank)s: its work is unknown.", rank=rank) for rank in family.gaps]
     if not family.ordered:
-        notes.append("The stages are told apart at run time, so their work cannot be compared.")
+        notes.append(tr("The stages are told apart at run time, so their work cannot be compared."))
     if any(_kept(own) for _, own in built):
         notes.append(KEPT_MEANS)
     if found is None or not family.ordered:
@@ -52,8 +57,14 @@ def balance_table(subject: Subject, boundaries: BoundaryTable) -> BalanceTable:
         return BalanceTable("", rows, tuple(notes))
     if not found.is_estimate:
         unknown = sorted({name for _, own in built for stack in own for name in _missing(stack)})
-        notes.append(f"Blocks are counted, since {', '.join(unknown)} is not known with {sizes}.")
-    notes.append("Embedding, sampling and recovery layers are not counted.")
+        notes.append(
+            tr(
+                "Blocks are counted, since %(unknown)s is not known with %(sizes)s.",
+                unknown=", ".join(unknown),
+                sizes=sizes,
+            )
+        )
+    notes.append(tr("Embedding, sampling and recovery layers are not counted."))
     costs = dict(found.costs)
     rows = tuple(
         BalanceRow(
@@ -103,14 +114,23 @@ def _kept(own: list[Stack]) -> int | None:
 
 def _unknown(name: str, own: list[Stack], sizes: str) -> list[str]:
     if not own:
-        return [f"{name}: no stack of blocks was found in what it builds."]
+        return [tr("%(name)s: no stack of blocks was found in what it builds.", name=name)]
     return [
-        f"{name}: the number of blocks of {stack.attr or stack.style} is not known with {sizes}."
+        tr(
+            "%(name)s: the number of blocks of %(text)s is not known with %(sizes)s.",
+            name=name,
+            text=stack.attr or stack.style,
+            sizes=sizes,
+        )
         for stack in own
         if stack.depth is None
     ]
 
 
 def _missing(stack: Stack) -> list[str]:
-    values = {"the width": stack.dim, "the number of tokens": stack.tokens, "the window": stack.window}
+    values = {
+        tr("the width"): stack.dim,
+        tr("the number of tokens"): stack.tokens,
+        tr("the window"): stack.window,
+    }
     return [name for name, value in values.items() if value is None]

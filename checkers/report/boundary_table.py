@@ -6,6 +6,7 @@ import ast
 import math
 from collections.abc import Iterator
 
+from ..language import listed, tr
 from ..project.boundary import Boundaries, Sent, StageFlow
 from ..project.stages import Stage
 from ..project.training import ShapeConfig, TrainingScript
@@ -75,31 +76,40 @@ def boundary_table(subject: Subject) -> BoundaryTable:
     for stage in family.stages[:-1]:
         found = list(_boundary(subject, stage, declarations))
         if not found:
-            notes.append(f"What {stage.cls.name} sends could not be told.")
+            notes.append(tr("What %(cls)s sends could not be told.", cls=stage.cls.name))
         rows += found
     return BoundaryTable(tuple(rows), tuple(notes))
 
 
 def _missing(subject: Subject) -> Iterator[str]:
     if not subject.scripts:
-        yield "No training script was found, so that no stage_shapes can be compared and no size is known."
+        yield tr(
+            "No training script was found, so that no stage_shapes can be compared and no size is known."
+        )
     elif not any(script.shape_configs for script in subject.scripts):
-        yield "The training script builds no PipelineTensorShapeConfig."
+        yield tr("The training script builds no PipelineTensorShapeConfig.")
     for script in subject.scripts:
         for config in script.shape_configs:
             if config.boundaries is None:
                 where = f"{script.module.display}:{config.node.lineno}"
-                yield f"The stage_shapes at {where} are computed: they are known at run time only."
+                yield tr(
+                    "The stage_shapes at %(where)s are computed: they are known at run time only.",
+                    where=where,
+                )
     for rank in subject.family.gaps:
-        yield f"No class has rank {rank}: its boundaries are unknown."
+        yield tr("No class has rank %(rank)s: its boundaries are unknown.", rank=rank)
 
 
 def _unordered(subject: Subject) -> Iterator[str]:
     for stage in subject.family.stages:
         flow = subject.project.knowledge(Boundaries).of(stage)
         forms = dict.fromkeys(_form(seen) for trace in flow.traces for seen in trace.returns)
-        found = ", or ".join(forms) or "nothing that could be followed"
-        yield f"{stage.cls.name} returns {found}; which rank sends what is decided at run time."
+        found = listed(", or ", forms) or tr("nothing that could be followed")
+        yield tr(
+            "%(cls)s returns %(found)s; which rank sends what is decided at run time.",
+            cls=stage.cls.name,
+            found=found,
+        )
     yield from _missing(subject)
 
 
@@ -155,7 +165,7 @@ def _surplus(
         declared = _declared(declarations.of(rank, index), declarations)
         unpacked = _unpacked(names, index, stage.following)
         row = TensorRow(
-            f"{rank} → {rank + 1}", "–", "–", None, Mark.NO, "not sent", unpacked, declared, Mark.NO
+            f"{rank} → {rank + 1}", "–", "–", None, Mark.NO, tr("not sent"), unpacked, declared, Mark.NO
         )
         yield row
 
@@ -168,8 +178,14 @@ def _name(items: list[Sent]) -> str:
     through = (len(passes) == 1 and (passes.pop() or -1) >= 0) or all(
         item.origin.passes == 0 for item in items
     )
-    text = " or ".join(names)
-    return f"{text} (passed through)" if through else f"{text} (from {by})" if by else text
+    text = listed(" or ", names)
+    return (
+        tr("%(text)s (passed through)", text=text)
+        if through
+        else tr("%(text)s (from %(by)s)", text=text, by=by)
+        if by
+        else text
+    )
 
 
 def _shape(declared: list[tuple[TrainingScript, Declared]], made: Made | None) -> tuple[str, int | None]:
@@ -180,7 +196,7 @@ def _shape(declared: list[tuple[TrainingScript, Declared]], made: Made | None) -
         return f"[{batch}, {made.tokens}, {made.width}]", batch * made.tokens * made.width * _FLOAT32
     if known and all(sizes == known[0] for sizes in known):
         size = math.prod(number or 0 for number in known[0]) * _FLOAT32
-        return f"{list(known[0])} by stage_shapes alone", size
+        return tr("%(shape)s by stage_shapes alone", shape=list(known[0])), size
     return "?", None
 
 
@@ -211,20 +227,24 @@ def _mark(
     if wrong:
         return Mark.NO, wrong[0].message
     if not declared:
-        return Mark.OPEN, "no shape is declared that can be read"
+        return Mark.OPEN, tr("no shape is declared that can be read")
     shapes = [shape for _, shape in declared]
     if any(None in s.sizes[1:] or (s.sizes[0] is None and not declarations.names_batch(s)) for s in shapes):
-        return Mark.OPEN, "the declared shape is known at run time only"
+        return Mark.OPEN, tr("the declared shape is known at run time only")
     if made is None or made.tokens is None or made.width is None:
-        return Mark.OPEN, "what the stage sends could not be computed"
+        return Mark.OPEN, tr("what the stage sends could not be computed")
     same = all(shape.sizes[1:] == (made.tokens, made.width) for shape in shapes)
-    return (Mark.YES, f"{made.by} makes it") if same else (Mark.OPEN, "the shapes could not be compared")
+    return (
+        (Mark.YES, tr("%(by)s makes it", by=made.by))
+        if same
+        else (Mark.OPEN, tr("the shapes could not be compared"))
+    )
 
 
 def _declared(declared: list[tuple[TrainingScript, Declared]], declarations: _Declarations) -> str:
     texts = {script.module.path.name: _text(shape) for script, shape in declared}
     if not texts:
-        return "–" if not declarations.found else "not declared"
+        return "–" if not declarations.found else tr("not declared")
     if len(set(texts.values())) == 1:
         return next(iter(texts.values()))
     return "; ".join(f"{name}: {text}" for name, text in texts.items())
@@ -240,24 +260,24 @@ def _text(shape: Declared) -> str:
 
 def _unpacked(names: tuple[str, ...] | None, index: int, receiver: Stage | None) -> str:
     if receiver is None:
-        return "no such stage"
+        return tr("no such stage")
     if names is None:
         return "?"
-    return names[index] or f"item {index}" if index < len(names) else "not unpacked"
+    return names[index] or tr("item %(index)s", index=index) if index < len(names) else tr("not unpacked")
 
 
 def _gradient(items: list[Sent], index: int, received: StageFlow | None) -> tuple[Mark, str]:
     """Whether backward finds a gradient for the tensor: it must be a float, and the next stage must use it."""
     if any(item.origin.dtype in ("int", "bool") for item in items):
-        return Mark.NO, "an integer tensor has no gradient"
+        return Mark.NO, tr("an integer tensor has no gradient")
     if any(item.origin.constant for item in items):
-        return Mark.NO, "a constant has no gradient"
+        return Mark.NO, tr("a constant has no gradient")
     trace = received.receiving if received is not None else None
     if received is None or trace is None or received.unpacked() is None or not trace.returns:
-        return Mark.OPEN, "how the next stage uses it could not be followed"
+        return Mark.OPEN, tr("how the next stage uses it could not be followed")
     used = set(trace.escaped).union(*(seen.origin.carries for seen in trace.returns))
     if index in used:
         return Mark.YES, ""
     if trace.is_open or trace.without_gradient:
-        return Mark.OPEN, "how the next stage uses it could not be followed"
-    return Mark.NO, "the next stage returns nothing that depends on it"
+        return Mark.OPEN, tr("how the next stage uses it could not be followed")
+    return Mark.NO, tr("the next stage returns nothing that depends on it")

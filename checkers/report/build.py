@@ -9,6 +9,7 @@ from pathlib import Path
 from ..engine import Progress, examine, room
 from ..files.discovery import FileSet
 from ..files.roots import Folders, project_root
+from ..language import tr
 from ..settings import Settings
 from .call_tree import nodes
 from .checklists import checklists
@@ -35,7 +36,10 @@ def make_report(
             return Report(())
         given = [path.absolute() for path in paths]
         models = [_model(subject) for subject in subjects(run, given)]
-        skipped = [f"{skip.path}: {skip.reason}" for skip in (*files.unusable, *run.result.skipped)]
+        skipped = [
+            tr("%(path)s: %(reason)s", path=skip.path, reason=skip.reason)
+            for skip in (*files.unusable, *run.result.skipped)
+        ]
     return Report(tuple(models), tuple(dict.fromkeys(skipped)))
 
 
@@ -90,26 +94,36 @@ def _notes(subject: Subject) -> Iterator[str]:
     first = family.stages[0].rank
     missing = [*range(first or 0), *family.gaps]
     if missing:
-        yield f"No class was found for rank {', '.join(map(str, missing))}."
+        yield tr("No class was found for rank %(ranks)s.", ranks=", ".join(map(str, missing)))
     if len(family.stages) == 1 and first is None:
-        yield "One class serves every rank: what depends on the order of the stages is known at run time only."
+        yield tr(
+            "One class serves every rank: what depends on the order of the stages is known at run time only."
+        )
     elif len(family.stages) == 1:
-        yield "Only one stage was found."
+        yield tr("Only one stage was found.")
     counts = {script.num_stages for script in subject.scripts} - {None}
     for count in sorted(filter(None, counts)):
         if count != len(family.stages) and family.ordered:
-            yield f"A training script runs {count} stages, and {len(family.stages)} classes were found."
+            yield tr(
+                "A training script runs %(count)s stages, and %(number)s classes were found.",
+                count=count,
+                number=len(family.stages),
+            )
     if subject.original is None:
-        yield "The original model was not found: nothing can be compared with it."
+        yield tr("The original model was not found: nothing can be compared with it.")
     if not subject.scripts:
-        yield "No training script that builds these stages was found."
+        yield tr("No training script that builds these stages was found.")
     elif len(subject.scripts) > 1:
-        yield f"{len(subject.scripts)} training scripts build these stages: each was checked."
+        yield tr(
+            "%(number)s training scripts build these stages: each was checked.", number=len(subject.scripts)
+        )
     others = [script.module.display for script in subject.other_scripts]
     if others:
-        yield f"Builds these stages and starts no training: {', '.join(others)}."
+        yield tr("Builds these stages and starts no training: %(others)s.", others=", ".join(others))
     for load in subject.configs:
         if load.problem:
             where = f"{load.scope.module.display}:{load.node.lineno}"
-            name = subject.shown(load.file.path) if load.file is not None else "The YAML file"
-            yield f"{name} (loaded at {where}): {load.problem}."
+            name = subject.shown(load.file.path) if load.file is not None else tr("The YAML file")
+            yield tr(
+                "%(name)s (loaded at %(where)s): %(problem)s.", name=name, where=where, problem=load.problem
+            )

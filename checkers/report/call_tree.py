@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import replace
 
+from ..language import tr
 from ..tpstate.config_chain import hands_config
 from ..tpstate.module_tree import Module, ModuleTree
 from .model import At, Node
@@ -32,7 +33,9 @@ def _node(module: Module, path: str, printed: dict[Node, str]) -> Node:
         at=At(site.module.display, site.node.lineno) if site is not None else At("", 0),
         via=module.via,
         config=_config(module),
-        note=f"if {module.condition}" if module.condition and not module.note else module.note,
+        note=tr("if %(condition)s", condition=module.condition)
+        if module.condition and not module.note
+        else module.note,
         children=children,
     )
     bare = replace(node, name="", at=At("", 0), via="")

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from ..finding import Finding
+from ..language import Translatable, tr
 from . import looks_parallel as parallel
 from . import looks_stages as stages
 from . import looks_training as training
@@ -168,9 +169,16 @@ def _answered(line: Line, answers: Answers) -> Line:
         return named
     if answer.state != answers.state:
         return replace(
-            named, note=f"{line.note}; the code has changed since it was checked by hand ({answer.at})"
+            named,
+            note=tr(
+                "%(note)s; the code has changed since it was checked by hand (%(at)s)",
+                note=line.note,
+                at=answer.at,
+            ),
         )
-    return replace(named, mark=Mark.YES, note=f"by hand: {answer.reason}", places=(answer.at,))
+    return replace(
+        named, mark=Mark.YES, note=tr("by hand: %(reason)s", reason=answer.reason), places=(answer.at,)
+    )
 
 
 def _line(scene: Scene, check: Check) -> Line:
@@ -182,13 +190,13 @@ def _line(scene: Scene, check: Check) -> Line:
 
     def line(mark: Mark, note: str, found: list[Finding]) -> Line:
         places = tuple(dict.fromkeys(At(f.place.path, f.place.line) for f in found))
-        return Line(check.text, check.guide, mark, note, places, names)
+        return Line(tr(check.text), check.guide, mark, note, places, names)
 
     if wrong:
         return line(Mark.NO, _messages(wrong), wrong)
     off = [name for name in names if name not in {rule.symbol for rule in scene.subject.run.rules}]
     if off:
-        return line(Mark.OPEN, f"switched off by the settings: {', '.join(off)}", [])
+        return line(Mark.OPEN, tr("switched off by the settings: %(off)s", off=", ".join(off)), [])
     if undecided:
         return line(Mark.OPEN, _messages(undecided), undecided)
     try:
@@ -198,11 +206,12 @@ def _line(scene: Scene, check: Check) -> Line:
     except Nothing as reason:
         return line(Mark.NONE, str(reason), [])
     if suppressed:
-        note += f"; {len(suppressed)} switched off by a comment"
+        note = tr("%(note)s; %(number)s switched off by a comment", note=note, number=len(suppressed))
     return line(Mark.YES, note, suppressed)
 
 
 def _messages(found: list[Finding]) -> str:
     text = found[0].message
-    text = text if len(text) <= _MAX_NOTE else f"{text[: _MAX_NOTE - 1].rstrip()}…"
-    return text if len(found) == 1 else f"{text} (and {len(found) - 1} more)"
+    if len(text) > _MAX_NOTE:
+        text = Translatable(f"{text[: _MAX_NOTE - 1].rstrip()}…", "%(text)s", {"text": text})
+    return text if len(found) == 1 else tr("%(text)s (and %(number)s more)", text=text, number=len(found) - 1)

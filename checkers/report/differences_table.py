@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..language import tr
 from ..twins.describe import sides
 from ..twins.marked import Marked, differences
 from ..twins.twins import Twin, twins
@@ -15,9 +16,17 @@ def differences_table(subject: Subject) -> DifferenceTable:
     rows = [
         _row(marked) for marked in differences(subject.project) if any(marked.twin is twin for twin in own)
     ]
-    compared = tuple(f"{twin.name} with {twin.original.name}" for twin in own if twin.is_aligned)
+    compared = tuple(
+        tr("%(twin)s with %(original)s", twin=twin.name, original=twin.original.name)
+        for twin in own
+        if twin.is_aligned
+    )
     notes = [
-        f"{twin.name} and {twin.original.name} are not alike enough to be held against each other."
+        tr(
+            "%(twin)s and %(original)s are not alike enough to be held against each other.",
+            twin=twin.name,
+            original=twin.original.name,
+        )
         for twin in own
         if not twin.is_aligned
     ]
@@ -42,5 +51,5 @@ def _row(marked: Marked) -> DifferenceRow:
         mine,
         At(here.module.display, here.line),
         Mark.YES if meant else Mark.NO if difference.decided else Mark.OPEN,
-        f"meant: {marked.mark.reason}" if marked.mark is not None else difference.what,
+        tr("meant: %(reason)s", reason=marked.mark.reason) if marked.mark is not None else difference.what,
     )

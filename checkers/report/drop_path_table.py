@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..language import tr
 from ..tpstate.stage_models import Stack, stacks
 from .model import DropPathRow, DropPathTable, Mark
 from .subjects import Subject
@@ -21,14 +22,21 @@ def drop_path_table(subject: Subject) -> DropPathTable:
     total, original_total = _total([stack for _, stack in mine]), _total(theirs)
     notes = []
     if subject.original is None:
-        notes.append("The original model was not found: there are no rates to compare with.")
+        notes.append(tr("The original model was not found: there are no rates to compare with."))
     elif not theirs:
-        notes.append(f"What {subject.original.name} builds with its default arguments could not be computed.")
-    notes += [f"No class has rank {rank}: its slice is unknown." for rank in subject.family.gaps]
+        notes.append(
+            tr(
+                "What %(original)s builds with its default arguments could not be computed.",
+                original=subject.original.name,
+            )
+        )
+    notes += [
+        tr("No class has rank %(rank)s: its slice is unknown.", rank=rank) for rank in subject.family.gaps
+    ]
     rated = [(stage, stack) for stage, stack in mine if stack.has_rates]
     is_unused = bool(mine and theirs) and not rated and not any(stack.has_rates for stack in theirs)
     if not rated:
-        notes.append("No stack of blocks is given drop-path rates.")
+        notes.append(tr("No stack of blocks is given drop-path rates."))
     rows: list[DropPathRow] = []
     starts: dict[str, int] = {}
     for stage, stack in rated:
@@ -101,7 +109,7 @@ def _slice(rates: tuple[float, ...] | None, total: int | None) -> str:
     first = round(rates[0] / step)
     even = all(abs(rate - step * (first + index)) < _CLOSE for index, rate in enumerate(rates))
     return (
-        f"[{first}:{first + len(rates)}] of {total}"
+        tr("[%(first)s:%(last)s] of %(total)s", first=first, last=first + len(rates), total=total)
         if even and first + len(rates) <= total
-        else "no slice of one ramp"
+        else tr("no slice of one ramp")
     )

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ..facts.module import ClassFacts
+from ..language import tr
 from ..project.distributed import distributed_classes, is_named_distributed, original_of, original_path
 from ..tpstate.module_tree import Module, ModuleTree
 from .model import FileRow, Mark
@@ -65,10 +66,10 @@ def _model_row(subject: Subject) -> FileRow:
         return FileRow(
             "model",
             subject.family.name,
-            "not found",
+            tr("not found"),
             files,
             Mark.OPEN,
-            "the stages cannot be compared with their original",
+            tr("the stages cannot be compared with their original"),
         )
     return FileRow("model", subject.original.name, subject.original.module.display, files, Mark.YES)
 
@@ -78,18 +79,35 @@ def _row(subject: Subject, cls: ClassFacts, module: Module, counterpart: ClassFa
     if counterpart is not None:
         name, expected = counterpart.module.path.name, _expected_file(subject, cls)
         odd = not _is_counterpart_file(cls.module.path, counterpart.module.path)
-        note = f"{counterpart.name}; by the naming rule the file is {expected}" if odd else counterpart.name
+        note = (
+            tr(
+                "%(counterpart)s; by the naming rule the file is %(expected)s",
+                counterpart=counterpart.name,
+                expected=expected,
+            )
+            if odd
+            else counterpart.name
+        )
         return FileRow(kind, cls.name, original, name, Mark.YES, note)
     if module.kind == "unresolved":
         return FileRow(
-            kind, cls.name, original, "?", Mark.OPEN, module.note or "what it builds could not be followed"
+            kind,
+            cls.name,
+            original,
+            "?",
+            Mark.OPEN,
+            module.note or tr("what it builds could not be followed"),
         )
     if module.kind != "plain":
-        return FileRow(kind, cls.name, original, "–", None, "no linear layer: nothing to split")
+        return FileRow(kind, cls.name, original, "–", None, tr("no linear layer: nothing to split"))
     layers = [found for found in module.walk() if not found.children and found.kind == "plain"]
     where = next((found.site for found in layers if found.site is not None), None)
     note = (
-        f"{layers[0].dotted.removeprefix('torch.')} at line {where.node.lineno}"
+        tr(
+            "%(layer)s at line %(line)s",
+            layer=layers[0].dotted.removeprefix("torch."),
+            line=where.node.lineno,
+        )
         if layers and where is not None
         else ""
     )
@@ -100,11 +118,18 @@ def _lone(subject: Subject, cls: ClassFacts) -> FileRow:
     """A distributed module that no module of the original model was matched with."""
     kind, original = cls.module.path.parent.name, original_of(subject.project, cls)
     if original is not None:
-        used = "the original model does not build it" if subject.original_tree is not None else ""
+        used = tr("the original model does not build it") if subject.original_tree is not None else ""
         name, path = original.name, original.module.display
         return FileRow(kind, name, path, cls.module.path.name, Mark.YES, used or cls.name)
     name = cls.name.replace("Distributed", "", 1)
-    return FileRow(kind, name, "not found", cls.module.path.name, Mark.OPEN, f"{cls.name} has no original")
+    return FileRow(
+        kind,
+        name,
+        tr("not found"),
+        cls.module.path.name,
+        Mark.OPEN,
+        tr("%(cls)s has no original", cls=cls.name),
+    )
 
 
 def _same_file(cls: ClassFacts) -> ClassFacts | None:

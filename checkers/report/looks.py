@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from ..language import tr
 from ..project.boundary import Boundaries, StageFlow
 from ..project.stages import Stage
 from .subjects import Subject
@@ -35,16 +36,10 @@ Look = Callable[[Scene], str]
 
 def original(scene: Scene) -> str:
     if scene.subject.original is None:
-        raise Unseen("the original model was not found")
-    return f"compared with {scene.subject.original.module.display}"
+        raise Unseen(tr("the original model was not found"))
+    return tr("compared with %(module)s", module=scene.subject.original.module.display)
 
 
 def nothing(_: Scene) -> str:
     """For the rules that no line of the guide speaks of."""
-    raise Nothing("no finding")
-
-
-def count(number: int, noun: str) -> str:
-    """`3 stages`, `1 boundary`."""
-    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}es" if noun.endswith("s") else f"{noun}s"
-    return f"1 {noun}" if number == 1 else f"{number} {plural}"
+    raise Nothing(tr("no finding"))

@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from ..finding import Finding
+from ..language import counted, tr
 from ..tpstate.events import ParallelCall
 from ..tpstate.inputs import Verdict, judge
 from ..tpstate.provider_table import PAIR, ROW
 from ..tpstate.values import Tensor
 from .call_tree import nodes
-from .looks import Nothing, Scene, Unseen, count, original
+from .looks import Nothing, Scene, Unseen, original
 from .model import Mark, Node
 
 _OWN = re.compile(r"\b(?:nn\.Parameter|all_reduce|all_gather\w*|reduce_scatter\w*|broadcast)\(")
@@ -22,8 +23,8 @@ _FIRST_OF_PAIR = re.compile(r"^\s*(?!_\b)[\w.]+, _\w* = |\)\[0\]")
 def parallel_layers(scene: Scene) -> str:
     found = {m.site.key for m in scene.subject.tree.modules() if m.kind == "parallel" and m.site is not None}
     if not found:
-        raise Unseen("no parallel layer was found below the stages")
-    return count(len(found), "parallel layer")
+        raise Unseen(tr("no parallel layer was found below the stages"))
+    return counted(len(found), "parallel layer")
 
 
 def chain(scene: Scene) -> str:
@@ -34,9 +35,17 @@ def chain(scene: Scene) -> str:
     )
     if places:
         name, path, line = next(iter(places))
-        more = f" and {len(places) - 1} more" if len(places) > 1 else ""
-        raise Unseen(f"what `{name}` is ({path}:{line}){more} could not be resolved")
-    return f"{said}, every module on the way resolved"
+        more = tr(" and %(number)s more", number=len(places) - 1) if len(places) > 1 else ""
+        raise Unseen(
+            tr(
+                "what `%(name)s` is (%(path)s:%(line)s)%(more)s could not be resolved",
+                name=name,
+                path=path,
+                line=line,
+                more=more,
+            )
+        )
+    return tr("%(said)s, every module on the way resolved", said=said)
 
 
 def distributed_chain(scene: Scene) -> str:
@@ -53,7 +62,11 @@ def distributed_chain(scene: Scene) -> str:
         site = leaves[0].site
         where = f"{site.module.display}:{site.node.lineno}"
         raise Unseen(
-            f"`{leaves[0].name}` ({where}) stays whole on every rank, which is right for a small layer alone"
+            tr(
+                "`%(leaves)s` (%(where)s) stays whole on every rank, which is right for a small layer alone",
+                leaves=leaves[0].name,
+                where=where,
+            )
         )
     return said
 
@@ -67,9 +80,12 @@ def attention(scene: Scene) -> str:
         if "Attention" in m.dotted.rsplit(".", 1)[-1]
     }
     if not found:
-        raise Nothing(f"no attention module; {said}")
+        raise Nothing(tr("no attention module; %(said)s", said=said))
     raise Unseen(
-        f"what {count(len(found), 'attention module')} makes of the heads of one rank is read by hand"
+        tr(
+            "what %(count)s makes of the heads of one rank is read by hand",
+            count=counted(len(found), "attention module"),
+        )
     )
 
 
@@ -78,9 +94,15 @@ def windows(scene: Scene) -> str:
     chain(scene)
     found = sorted({module.display for module, text in scene.subject.reach.texts() if "roll(" in text})
     if not found:
-        raise Nothing(f"none of {len(scene.subject.reach.modules)} files rolls a window")
-    more = f" and {len(found) - 1} more" if len(found) > 1 else ""
-    raise Unseen(f"shifts, their axes and the mask in {found[0]}{more} are compared by hand")
+        raise Nothing(tr("none of %(number)s files rolls a window", number=len(scene.subject.reach.modules)))
+    more = tr(" and %(number)s more", number=len(found) - 1) if len(found) > 1 else ""
+    raise Unseen(
+        tr(
+            "shifts, their axes and the mask in %(found)s%(more)s are compared by hand",
+            found=found[0],
+            more=more,
+        )
+    )
 
 
 def heads(scene: Scene) -> str:
@@ -88,11 +110,15 @@ def heads(scene: Scene) -> str:
     chain(scene)
     found = [cls.name for cls in scene.subject.classes.values() if "num_heads" in cls.text]
     if not found:
-        raise Nothing("no class has attention heads")
+        raise Nothing(tr("no class has attention heads"))
     sizes = scene.subject.project.settings.tp
     if not sizes:
-        raise Unseen("the tensor-parallel sizes are not known: say them with --tp or in the settings")
-    return f"{count(len(found), 'class')} with heads, for sizes {', '.join(map(str, sizes))}"
+        raise Unseen(tr("the tensor-parallel sizes are not known: say them with --tp or in the settings"))
+    return tr(
+        "%(count)s with heads, for sizes %(sizes)s",
+        count=counted(len(found), "class"),
+        sizes=", ".join(map(str, sizes)),
+    )
 
 
 def row_inputs(scene: Scene) -> str:
@@ -100,22 +126,28 @@ def row_inputs(scene: Scene) -> str:
     parallel_layers(scene)
     calls = _row_calls(scene)
     if not calls:
-        raise Unseen("no call of a RowParallelLinear was followed")
+        raise Unseen(tr("no call of a RowParallelLinear was followed"))
     open_calls = [key for key, events in calls.items() if all(judge(e) is Verdict.UNKNOWN for e in events)]
     if open_calls:
         path, line, _ = open_calls[0]
         raise Unseen(
-            f"{len(open_calls)} of {len(calls)} RowParallelLinear inputs could not be decided ({path}:{line})"
+            tr(
+                "%(number)s of %(total)s RowParallelLinear inputs could not be decided (%(path)s:%(line)s)",
+                number=len(open_calls),
+                total=len(calls),
+                path=path,
+                line=line,
+            )
         )
-    return f"the inputs of {count(len(calls), 'RowParallelLinear call')}, all decided"
+    return tr("the inputs of %(count)s, all decided", count=counted(len(calls), "RowParallelLinear call"))
 
 
 def concatenated_inputs(scene: Scene) -> str:
     row_inputs(scene)
     found = [k for k, events in _row_calls(scene).items() if any(_is_joined(e) for e in events)]
     if not found:
-        raise Nothing("no RowParallelLinear gets a concatenation")
-    return f"RowParallelLinear calls that get a concatenation: {len(found)}"
+        raise Nothing(tr("no RowParallelLinear gets a concatenation"))
+    return tr("RowParallelLinear calls that get a concatenation: %(number)s", number=len(found))
 
 
 def is_of_concatenation(scene: Scene, finding: Finding) -> bool:
@@ -148,7 +180,11 @@ def pairs(scene: Scene) -> str:
             text = "\n".join(event.site.module.lines[line - 1 : event.site.node.end_lineno])
             if not _FIRST_OF_PAIR.search(text):
                 raise Unseen(
-                    f"what becomes of the pair at {event.site.module.display}:{line} is read by hand"
+                    tr(
+                        "what becomes of the pair at %(module)s:%(line)s is read by hand",
+                        module=event.site.module.display,
+                        line=line,
+                    )
                 )
     return said
 
@@ -159,7 +195,7 @@ def handed_config(scene: Scene) -> str:
     for root in nodes(scene.subject.tree):
         for node in _walk(root):
             if node.kind in ("parallel", "distributed") and node.config == "stops":
-                raise Unseen(f"config stops before `{node.name}` ({node.at})")
+                raise Unseen(tr("config stops before `%(node)s` (%(at)s)", node=node.name, at=node.at))
     return said
 
 
@@ -177,8 +213,8 @@ def fusers(scene: Scene) -> str:
     ]
     open_ = [cls.name for cls in found if re.search(r"isinstance|getattr|\.get\(|\bmask", cls.text)]
     if not open_:
-        raise Nothing("no fuser takes a dict or an object")
-    raise Unseen(f"what {open_[0]} takes and hands on is read by hand")
+        raise Nothing(tr("no fuser takes a dict or an object"))
+    raise Unseen(tr("what %(open)s takes and hands on is read by hand", open=open_[0]))
 
 
 def own_parameters(scene: Scene) -> str:
@@ -187,9 +223,13 @@ def own_parameters(scene: Scene) -> str:
     for module, text in scene.subject.reach.texts():
         if match := _OWN.search(text):
             raise Unseen(
-                f"`{match.group()[:-1]}` in {module.display}: whether all ranks agree is read by hand"
+                tr(
+                    "`%(group)s` in %(module)s: whether all ranks agree is read by hand",
+                    group=match.group()[:-1],
+                    module=module.display,
+                )
             )
-    return f"{said}; no class makes parameters of its own or calls a collective"
+    return tr("%(said)s; no class makes parameters of its own or calls a collective", said=said)
 
 
 def _is_joined(event: ParallelCall) -> bool:
@@ -208,8 +248,8 @@ def _row_calls(scene: Scene) -> dict[tuple[str, int, int], list[ParallelCall]]:
 
 def distributed_modules(scene: Scene) -> str:
     if not scene.tables.registries:
-        raise Unseen("no distributed module was found below the stages")
-    return count(len(scene.tables.registries), "distributed module")
+        raise Unseen(tr("no distributed module was found below the stages"))
+    return counted(len(scene.tables.registries), "distributed module")
 
 
 def counterparts(scene: Scene) -> str:

@@ -6,9 +6,10 @@ import ast
 import re
 
 from ..facts.module import ClassFacts
+from ..language import counted, listed, tr
 from ..project.stage_classes import hidden_base, megatron_base
 from ..project.stages import Stage
-from .looks import Nothing, Scene, Unseen, count, original
+from .looks import Nothing, Scene, Unseen, original
 from .model import Mark
 
 _ATTRIBUTES = ("pre_process", "share_embeddings_and_output_weights", "config", "input_tensor")
@@ -18,8 +19,8 @@ def stages(scene: Scene) -> str:
     """All stages, with bases that can be seen."""
     hidden = [s.cls.name for s in scene.subject.family.stages if hidden_base(scene.subject.project, s.cls)]
     if hidden:
-        raise Unseen(f"a base class of {', '.join(hidden)} is out of sight")
-    return count(len(_all(scene)), "stage")
+        raise Unseen(tr("a base class of %(hidden)s is out of sight", hidden=", ".join(hidden)))
+    return counted(len(_all(scene)), "stage")
 
 
 def attributes(scene: Scene) -> str:
@@ -29,7 +30,9 @@ def attributes(scene: Scene) -> str:
         text = _text(scene, stage)
         missing = [name for name in _ATTRIBUTES if not re.search(rf"self\.{name}\b[^=\n]*=[^=]", text)]
         if missing and not megatron_base(scene.subject.project, stage.cls):
-            raise Unseen(f"{stage.cls.name} was not seen to set {', '.join(missing)}")
+            raise Unseen(
+                tr("%(cls)s was not seen to set %(missing)s", cls=stage.cls.name, missing=", ".join(missing))
+            )
     return said
 
 
@@ -40,18 +43,20 @@ def setters(scene: Scene) -> str:
         found = scene.subject.project.method(stage.cls, "set_input_tensor")
         text = found[0].module.text_of(found[1]) if found is not None else ""
         if not re.search(r"self\.input_tensor\s*=|\.set_input_tensor\(", text):
-            raise Unseen(f"set_input_tensor of {stage.cls.name} was not seen to set input_tensor")
+            raise Unseen(
+                tr("set_input_tensor of %(cls)s was not seen to set input_tensor", cls=stage.cls.name)
+            )
     return said
 
 
 def first_stage(scene: Scene) -> str:
     first = _all(scene)[0]
     if not first.is_first or first.rank:
-        raise Unseen("which stage is the first is not known")
+        raise Unseen(tr("which stage is the first is not known"))
     _returns(scene, first)
     forward = scene.subject.project.method(first.cls, "forward")
     if forward is None or "input_tensor" in forward[0].module.text_of(forward[1]):
-        raise Unseen(f"the forward of {first.cls.name} names input_tensor")
+        raise Unseen(tr("the forward of %(cls)s names input_tensor", cls=first.cls.name))
     return first.cls.name
 
 
@@ -61,26 +66,30 @@ def later_stages(scene: Scene) -> str:
     for stage in found:
         flow = scene.flow(stage)
         if flow.receiving is None or not flow.reads_input:
-            raise Unseen(f"what {stage.cls.name} receives could not be followed")
+            raise Unseen(tr("what %(cls)s receives could not be followed", cls=stage.cls.name))
         if name := _argument_read(scene, stage):
-            raise Unseen(f"the forward of {stage.cls.name} reads its argument `{name}`")
-    return count(len(found), "later stage")
+            raise Unseen(
+                tr("the forward of %(cls)s reads its argument `%(name)s`", cls=stage.cls.name, name=name)
+            )
+    return counted(len(found), "later stage")
 
 
 def middle_stages(scene: Scene) -> str:
     found = _ordered(scene)[1:-1]
     if not found:
-        raise Nothing("there is no middle stage")
+        raise Nothing(tr("there is no middle stage"))
     for stage in found:
         if scene.flow(stage).unpacked() is None:
-            raise Unseen(f"what {stage.cls.name} unpacks could not be followed")
+            raise Unseen(tr("what %(cls)s unpacks could not be followed", cls=stage.cls.name))
         _returns(scene, stage)
         names = scene.flow(stage).unpacked()
         passed = {item.origin.passes for item in scene.flow(stage).sent()}
         for index, name in enumerate(names[1] if names is not None else ()):
             if index and index not in passed:
-                raise Unseen(f"`{name}` was not seen to leave {stage.cls.name} as it came")
-    return count(len(found), "middle stage")
+                raise Unseen(
+                    tr("`%(name)s` was not seen to leave %(cls)s as it came", name=name, cls=stage.cls.name)
+                )
+    return counted(len(found), "middle stage")
 
 
 def forms(scene: Scene) -> str:
@@ -92,8 +101,8 @@ def forms(scene: Scene) -> str:
             for seen in trace.returns:
                 fits = seen.origin.is_tensor if stage is found[-1] else seen.origin.kind == "tuple"
                 if not fits:
-                    raise Unseen(f"the form of what {stage.cls.name} returns was not seen")
-    return f"the returns of {count(len(found), 'stage')}"
+                    raise Unseen(tr("the form of what %(cls)s returns was not seen", cls=stage.cls.name))
+    return tr("the returns of %(count)s", count=counted(len(found), "stage"))
 
 
 def tensors_sent(scene: Scene) -> str:
@@ -102,7 +111,13 @@ def tensors_sent(scene: Scene) -> str:
     for stage in _ordered(scene)[:-1]:
         for item in scene.flow(stage).sent():
             if not item.origin.is_tensor and item.origin.passes is None:
-                raise Unseen(f"what `{item.name or item.index}` of {stage.cls.name} is was not seen")
+                raise Unseen(
+                    tr(
+                        "what `%(text)s` of %(cls)s is was not seen",
+                        text=item.name or item.index,
+                        cls=stage.cls.name,
+                    )
+                )
     return said
 
 
@@ -112,7 +127,13 @@ def features_sent(scene: Scene) -> str:
     for stage in _ordered(scene)[:-1]:
         for item in scene.flow(stage).sent():
             if not item.origin.name and item.origin.passes is None:
-                raise Unseen(f"what makes `{item.name or item.index}` of {stage.cls.name} was not seen")
+                raise Unseen(
+                    tr(
+                        "what makes `%(text)s` of %(cls)s was not seen",
+                        text=item.name or item.index,
+                        cls=stage.cls.name,
+                    )
+                )
     return said
 
 
@@ -123,8 +144,13 @@ def masks(scene: Scene) -> str:
     texts = [_text(scene, stage) for stage in _all(scene)]
     texts += [model.text] if model is not None else []
     if not any("mask" in text for text in texts):
-        raise Nothing(f"{said}: no mask")
-    raise Unseen(f"the masks are compared with {model.name if model is not None else 'the original'} by hand")
+        raise Nothing(tr("%(said)s: no mask", said=said))
+    raise Unseen(
+        tr(
+            "the masks are compared with %(text)s by hand",
+            text=model.name if model is not None else "the original",
+        )
+    )
 
 
 def sending_stages(scene: Scene) -> str:
@@ -133,7 +159,11 @@ def sending_stages(scene: Scene) -> str:
     for stage in found:
         _returns(scene, stage)
     tensors = len(scene.tables.boundaries.rows)
-    return f"{count(tensors, 'tensor')} over {count(len(found), 'boundary')}"
+    return tr(
+        "%(count)s over %(boundaries)s",
+        count=counted(tensors, "tensor"),
+        boundaries=counted(len(found), "boundary"),
+    )
 
 
 def received_tensors(scene: Scene) -> str:
@@ -141,12 +171,23 @@ def received_tensors(scene: Scene) -> str:
     said = sending_stages(scene)
     unknown = [row for row in scene.tables.boundaries.rows if row.gradient is Mark.OPEN]
     if unknown:
-        raise Unseen(f"{unknown[0].name} of boundary {unknown[0].boundary}: {unknown[0].gradient_note}")
+        raise Unseen(
+            tr(
+                "%(unknown)s of boundary %(boundary)s: %(gradient_note)s",
+                unknown=unknown[0].name,
+                boundary=unknown[0].boundary,
+                gradient_note=unknown[0].gradient_note,
+            )
+        )
     for stage in _ordered(scene)[:-1]:
         for item in scene.flow(stage).sent():
             if item.origin.passes is None and item.origin.contiguous is not True:
                 raise Unseen(
-                    f"whether `{item.name or item.index}` of {stage.cls.name} is contiguous was not seen"
+                    tr(
+                        "whether `%(text)s` of %(cls)s is contiguous was not seen",
+                        text=item.name or item.index,
+                        cls=stage.cls.name,
+                    )
                 )
     return said
 
@@ -155,44 +196,57 @@ def forwards(scene: Scene) -> str:
     found = _all(scene)
     for stage in found:
         _returns(scene, stage)
-    return f"the forward of {count(len(found), 'stage')}"
+    return tr("the forward of %(count)s", count=counted(len(found), "stage"))
 
 
 def drop_path(scene: Scene) -> str:
     table = scene.tables.drop_path
     if table.is_unused:
-        raise Nothing("no layer is given rates, here or in the original model")
+        raise Nothing(tr("no layer is given rates, here or in the original model"))
     unknown = [row for row in table.rows if row.mark is Mark.OPEN]
-    if not table.rows or unknown:
-        raise Unseen((table.notes or ("the rates are known at run time only",))[0] if not unknown else
-                     f"the rates of {unknown[0].stage}.{unknown[0].layer} could not be compared")  # fmt: skip
-    return f"{count(len(table.rows), 'stack')} of blocks, as in the original model"
+    if unknown:
+        row = unknown[0]
+        raise Unseen(
+            tr("the rates of %(stage)s.%(layer)s could not be compared", stage=row.stage, layer=row.layer)
+        )
+    if not table.rows:
+        raise Unseen((table.notes or (tr("the rates are known at run time only"),))[0])
+    return tr("%(count)s of blocks, as in the original model", count=counted(len(table.rows), "stack"))
 
 
 def balance(scene: Scene) -> str:
     table = scene.tables.balance
     if not table.method:
-        raise Unseen((table.notes or ("the work is known at run time only",))[0])
+        raise Unseen((table.notes or (tr("the work is known at run time only"),))[0])
     if not table.is_estimate:
-        raise Unseen(f"by {table.method} alone, which says little where blocks differ")
-    return f"by {table.method}"
+        raise Unseen(tr("by %(method)s alone, which says little where blocks differ", method=table.method))
+    return tr("by %(method)s", method=table.method)
 
 
 def original_depths(scene: Scene) -> str:
     said, table = original(scene), scene.tables.drop_path
     if table.total is None or table.original_total is None:
-        raise Unseen("the number of blocks is known at run time only")
+        raise Unseen(tr("the number of blocks is known at run time only"))
     if table.total != table.original_total:
-        raise Unseen(f"{table.total} blocks, and {table.original_total} in the original")
+        raise Unseen(
+            tr(
+                "%(total)s blocks, and %(original_total)s in the original",
+                total=table.total,
+                original_total=table.original_total,
+            )
+        )
     tree = scene.subject.original_tree
     names = {child.name for root in (tree.roots if tree is not None else ()) for child in root.children}
     for root in scene.subject.tree.roots:
         for child in root.children:
             if child.name not in names and child.kind in ("distributed", "parallel", "plain"):
                 raise Unseen(
-                    f"the original has no `{child.name}`: how its weights are loaded is read by hand"
+                    tr(
+                        "the original has no `%(child)s`: how its weights are loaded is read by hand",
+                        child=child.name,
+                    )
                 )
-    return f"{table.total} blocks; {said}"
+    return tr("%(total)s blocks; %(said)s", total=table.total, said=said)
 
 
 def compared(scene: Scene) -> str:
@@ -200,8 +254,8 @@ def compared(scene: Scene) -> str:
     original(scene)
     table = scene.tables.differences
     if not table.compared or table.notes:
-        raise Unseen((table.notes or ("nothing could be held against the original",))[0])
-    return f"compared: {', '.join(table.compared)}"
+        raise Unseen((table.notes or (tr("nothing could be held against the original"),))[0])
+    return tr("compared: %(compared)s", compared=listed(", ", table.compared))
 
 
 def saved(scene: Scene) -> str:
@@ -209,7 +263,7 @@ def saved(scene: Scene) -> str:
     said, project = stages(scene), scene.subject.project
     for stage in _all(scene):
         if project.method(stage.cls, "sharded_state_dict") is None:
-            raise Unseen(f"{stage.cls.name} has no sharded_state_dict that can be seen")
+            raise Unseen(tr("%(cls)s has no sharded_state_dict that can be seen", cls=stage.cls.name))
     return said
 
 
@@ -221,8 +275,8 @@ def recomputed(scene: Scene) -> str:
     ]
     calls = sum(map(len, found))
     if not calls:
-        raise Unseen("no call of a fuser or transformer, and no checkpoint, was seen in the forwards")
-    return f"{count(calls, 'call')} through a checkpoint"
+        raise Unseen(tr("no call of a fuser or transformer, and no checkpoint, was seen in the forwards"))
+    return tr("%(count)s through a checkpoint", count=counted(calls, "call"))
 
 
 def closed_forwards(scene: Scene) -> str:
@@ -230,7 +284,7 @@ def closed_forwards(scene: Scene) -> str:
     said = forwards(scene)
     for stage in _all(scene):
         if any(trace.is_open for trace in scene.flow(stage).traces):
-            raise Unseen(f"not all of the forward of {stage.cls.name} could be followed")
+            raise Unseen(tr("not all of the forward of %(cls)s could be followed", cls=stage.cls.name))
     return said
 
 
@@ -244,7 +298,13 @@ def parameters(scene: Scene) -> str:
         names = _parameters(found[1]) if found is not None else []
         lacking = [name for name in wanted if name not in names]
         if lacking:
-            raise Unseen(f"{stage.cls.name} does not take `{lacking[0]}` of the original")
+            raise Unseen(
+                tr(
+                    "%(cls)s does not take `%(lacking)s` of the original",
+                    cls=stage.cls.name,
+                    lacking=lacking[0],
+                )
+            )
     return said
 
 
@@ -283,13 +343,13 @@ def _all(scene: Scene) -> list[Stage]:
 def _ordered(scene: Scene) -> list[Stage]:
     family = scene.subject.family
     if not family.ordered:
-        raise Unseen("the order of the stages is decided at run time")
+        raise Unseen(tr("the order of the stages is decided at run time"))
     if family.gaps or family.stages[0].rank:
-        raise Unseen("a stage is missing")
+        raise Unseen(tr("a stage is missing"))
     return family.stages
 
 
 def _returns(scene: Scene, stage: Stage) -> None:
     """Make sure that what a stage returns was followed."""
     if not any(trace.returns for trace in scene.flow(stage).traces):
-        raise Unseen(f"the forward of {stage.cls.name} could not be followed")
+        raise Unseen(tr("the forward of %(cls)s could not be followed", cls=stage.cls.name))

@@ -6,10 +6,11 @@ import ast
 import re
 from collections.abc import Sequence
 
+from ..language import counted, tr
 from ..project.data_reads import data_reads
 from ..project.loss_binding import loss_bindings
 from ..project.training import TrainingScript
-from .looks import Nothing, Scene, Unseen, count
+from .looks import Nothing, Scene, Unseen
 from .model import Mark
 
 _FLOAT = re.compile(r"\.float\(\)|float32")
@@ -17,16 +18,23 @@ _OTHER = re.compile(r"\.half\(\)|\.double\(\)|\bfloat16|\bbfloat16|\bfloat64")
 
 
 def scripts(scene: Scene) -> str:
-    return count(len(_scripts(scene)), "training script")
+    return counted(len(_scripts(scene)), "training script")
 
 
 def pretrain(scene: Scene) -> str:
     for script in _scripts(scene):
         if script.pretrain is None:
-            raise Unseen(f"{script.module.display} does not call pretrain, or calls it more than once")
+            raise Unseen(
+                tr(
+                    "%(module)s does not call pretrain, or calls it more than once",
+                    module=script.module.display,
+                )
+            )
         if script.pretrain.is_open:
-            raise Unseen(f"{script.module.display} hides arguments of pretrain behind * or **")
-    return "the call of pretrain"
+            raise Unseen(
+                tr("%(module)s hides arguments of pretrain behind * or **", module=script.module.display)
+            )
+    return tr("the call of pretrain")
 
 
 def dataset_provider(scene: Scene) -> str:
@@ -34,20 +42,25 @@ def dataset_provider(scene: Scene) -> str:
     for script in _scripts(scene):
         provider = script.handed("train_valid_test_dataset_provider")
         if provider is None or not any(isinstance(n, ast.Return) for n in provider.nodes):
-            raise Unseen(f"the dataset provider of {script.module.display} could not be followed")
+            raise Unseen(
+                tr("the dataset provider of %(module)s could not be followed", module=script.module.display)
+            )
         text = "\n".join(ast.unparse(node) for node in provider.nodes if isinstance(node, ast.stmt))
         if "DataLoader" in text or not re.search(r"Dataset\w*\(", text):
             raise Unseen(
-                f"what the dataset provider of {script.module.display} returns was not seen to be Datasets"
+                tr(
+                    "what the dataset provider of %(module)s returns was not seen to be Datasets",
+                    module=script.module.display,
+                )
             )
-    return "the dataset provider"
+    return tr("the dataset provider")
 
 
 def forward_step(scene: Scene) -> str:
     for script in _scripts(scene):
         if not script.forward_steps:
-            raise Unseen(f"no forward step was found in {script.module.display}")
-    return "the forward step"
+            raise Unseen(tr("no forward step was found in %(module)s", module=script.module.display))
+    return tr("the forward step")
 
 
 def loss(scene: Scene) -> str:
@@ -57,13 +70,18 @@ def loss(scene: Scene) -> str:
         for step in script.forward_steps:
             found = [binding for binding in loss_bindings(script, step) if binding.loss is not None]
             if not found:
-                raise Unseen(f"the loss function of {script.module.display} could not be followed")
+                raise Unseen(
+                    tr("the loss function of %(module)s could not be followed", module=script.module.display)
+                )
             for scope in [binding.loss for binding in found if binding.loss is not None]:
                 if not _is_contract(scope.nodes):
                     raise Unseen(
-                        f"what the loss function of {script.module.display} returns was not seen whole"
+                        tr(
+                            "what the loss function of %(module)s returns was not seen whole",
+                            module=script.module.display,
+                        )
                     )
-    return "the loss function"
+    return tr("the loss function")
 
 
 def _is_contract(nodes: Sequence[ast.AST]) -> bool:
@@ -97,7 +115,12 @@ def float_data(scene: Scene) -> str:
     for script in _scripts(scene):
         text = script.module.text
         if len(_FLOAT.findall(text)) < 2 or _OTHER.search(text):
-            raise Unseen(f"input and label were not both seen to become float32 in {script.module.display}")
+            raise Unseen(
+                tr(
+                    "input and label were not both seen to become float32 in %(module)s",
+                    module=script.module.display,
+                )
+            )
     return said
 
 
@@ -110,8 +133,8 @@ def data_read(scene: Scene) -> str:
         for read in data_reads(script, step)
     ]
     if not reads:
-        raise Unseen("no next(data_iterator) was found in the forward step")
-    return count(len(reads), "read") + " of the data iterator"
+        raise Unseen(tr("no next(data_iterator) was found in the forward step"))
+    return tr("%(reads)s of the data iterator", reads=counted(len(reads), "read"))
 
 
 def model_provider(scene: Scene) -> str:
@@ -119,34 +142,50 @@ def model_provider(scene: Scene) -> str:
     for script in _scripts(scene):
         provider = script.handed("model_provider")
         if provider is None:
-            raise Unseen(f"the model provider of {script.module.display} could not be followed")
+            raise Unseen(
+                tr("the model provider of %(module)s could not be followed", module=script.module.display)
+            )
         if not any(isinstance(node, ast.Return) and node.value is not None for node in provider.nodes):
-            raise Unseen(f"the model provider of {script.module.display} was not seen to return a model")
-    return "the model provider and the imports"
+            raise Unseen(
+                tr(
+                    "the model provider of %(module)s was not seen to return a model",
+                    module=script.module.display,
+                )
+            )
+    return tr("the model provider and the imports")
 
 
 def stage_shapes(scene: Scene) -> str:
     _scripts(scene)
     table = scene.tables.boundaries
     if not table.rows:
-        raise Unseen((table.notes or ("nothing that crosses a boundary is known",))[0])
+        raise Unseen((table.notes or (tr("nothing that crosses a boundary is known"),))[0])
     unknown = [row for row in table.rows if row.mark is Mark.OPEN]
     if unknown:
         first = unknown[0]
         raise Unseen(
-            f"{len(unknown)} of {len(table.rows)} tensors; {first.name} of {first.boundary}: {first.note}"
+            tr(
+                "%(number)s of %(total)s tensors; %(first)s of %(boundary)s: %(note)s",
+                number=len(unknown),
+                total=len(table.rows),
+                first=first.name,
+                boundary=first.boundary,
+                note=first.note,
+            )
         )
-    return f"{count(len(table.rows), 'tensor')} compared with what the stages build"
+    return tr("%(count)s compared with what the stages build", count=counted(len(table.rows), "tensor"))
 
 
 def stage_map(scene: Scene) -> str:
     for script in _scripts(scene):
         if script.stage_map is None:
-            raise Unseen(f"{script.module.display} has no one {{rank: class}} map")
+            raise Unseen(tr("%(module)s has no one {rank: class} map", module=script.module.display))
         classes = {id(cls) for cls in script.stage_map.entries.values() if cls is not None}
         if len(classes) != len(scene.subject.family.stages):
-            raise Unseen(f"the map of {script.module.display} was not seen to name each stage once")
-    return "the stage map"
+            raise Unseen(
+                tr("the map of %(module)s was not seen to name each stage once", module=script.module.display)
+            )
+    return tr("the stage map")
 
 
 def yaml_files(scene: Scene) -> str:
@@ -154,14 +193,14 @@ def yaml_files(scene: Scene) -> str:
     loads = scene.subject.configs
     broken = [load for load in loads if load.problem]
     if broken:
-        name = broken[0].file.path.name if broken[0].file is not None else "a YAML file"
+        name = broken[0].file.path.name if broken[0].file is not None else tr("a YAML file")
         raise Unseen(f"{name}: {broken[0].problem}")
     if not loads:
-        raise Nothing("the script loads no YAML file")
-    return count(len(loads), "YAML section")
+        raise Nothing(tr("the script loads no YAML file"))
+    return counted(len(loads), "YAML section")
 
 
 def _scripts(scene: Scene) -> list[TrainingScript]:
     if not scene.subject.scripts:
-        raise Unseen("no training script of this model was found")
+        raise Unseen(tr("no training script of this model was found"))
     return scene.subject.scripts

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..facts.module import ClassFacts
+from ..language import tr
 from ..project.distributed import is_named_distributed
 from ..project.registries import Registry, registries
 from .model import At, Mark, RegistryRow
@@ -36,23 +37,28 @@ def _row(subject: Subject, cls: ClassFacts, tables: list[Registry]) -> RegistryR
         for entry in table.entries:
             if entry.target is cls:
                 return RegistryRow(
-                    cls.name, at, _name(table), entry.style, Mark.YES, f"line {entry.node.lineno}"
+                    cls.name,
+                    at,
+                    _name(table),
+                    entry.style,
+                    Mark.YES,
+                    tr("line %(line)s", line=entry.node.lineno),
                 )
     beside = [table for table in tables if table.module.path.parent == cls.module.path.parent]
     if not beside:
-        return RegistryRow(cls.name, at, "–", "–", None, "its folder has no registry")
+        return RegistryRow(cls.name, at, "–", "–", None, tr("its folder has no registry"))
     wrong = any(
         f.symbol == "distributed-module-unregistered" and f.object == cls.name for f in subject.findings
     )
     if wrong:
         return RegistryRow(
-            cls.name, at, _name(beside[0]), "–", Mark.NO, "no entry, and nothing else builds it"
+            cls.name, at, _name(beside[0]), "–", Mark.NO, tr("no entry, and nothing else builds it")
         )
     if not beside[0].is_closed:
         return RegistryRow(
-            cls.name, at, _name(beside[0]), "–", Mark.OPEN, "the registry has computed entries"
+            cls.name, at, _name(beside[0]), "–", Mark.OPEN, tr("the registry has computed entries")
         )
-    return RegistryRow(cls.name, at, _name(beside[0]), "–", None, "no entry: it is built by its class")
+    return RegistryRow(cls.name, at, _name(beside[0]), "–", None, tr("no entry: it is built by its class"))
 
 
 def _name(table: Registry) -> str:

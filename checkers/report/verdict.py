@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..finding import Finding
+from ..language import tr
 from .model import At, Checklist, Mark, Task
 from .subjects import Subject
 
@@ -30,7 +31,11 @@ def tasks(subject: Subject, lists: tuple[Checklist, ...]) -> tuple[Task, ...]:
 
 def _task(group: list[Finding]) -> Task:
     advice = list(dict.fromkeys(finding.advice or finding.message for finding in group))
-    what = advice[0] if len(advice) == 1 else f"{advice[0]} (and {len(advice) - 1} like it)"
+    what = (
+        advice[0]
+        if len(advice) == 1
+        else tr("%(advice)s (and %(number)s like it)", advice=advice[0], number=len(advice) - 1)
+    )
     places = tuple(dict.fromkeys(At(finding.place.path, finding.place.line) for finding in group))
     return Task(what, group[0].symbol, group[0].code, places)
 
@@ -42,5 +47,15 @@ def _open_tasks(lists: tuple[Checklist, ...]) -> Iterator[Task]:
             if line.mark is Mark.OPEN:
                 reasons.setdefault(line.note, []).append(line.text)
     for reason, texts in reasons.items():
-        more = f" (and {len(texts) - 1} more lines)" if len(texts) > 1 else ""
-        yield Task(f"Check by hand “{texts[0]}”{more}: {reason.rstrip('.')}.", "", "", ())
+        more = tr(" (and %(number)s more lines)", number=len(texts) - 1) if len(texts) > 1 else ""
+        yield Task(
+            tr(
+                "Check by hand “%(texts)s”%(more)s: %(reason)s.",
+                texts=texts[0],
+                more=more,
+                reason=reason.rstrip("."),
+            ),
+            "",
+            "",
+            (),
+        )

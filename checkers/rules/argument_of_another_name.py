@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..facts.module import ClassFacts, ModuleFacts
 from ..finding import Edit, Evidence, Finding
+from ..language import tr
 from ..project.project import FunctionRef, Project, dotted_name
 from ..project.training import Training
 from ..rule import Rule, Symptom
@@ -174,5 +175,5 @@ def _callee(
     where, function, bound = found
     static = any(dotted_name(mark) == "staticmethod" for mark in function.decorator_list)
     names = [arg.arg for arg in (*function.args.posonlyargs, *function.args.args)][bound and not static :]
-    text = f"`{function.name}` takes ({', '.join(names)})"
+    text = tr("`%(function)s` takes (%(names)s)", function=function.name, names=", ".join(names))
     return Evidence(where.display, function.lineno, text), names

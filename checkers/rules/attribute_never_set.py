@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ..facts.module import ClassFacts
 from ..finding import Evidence, Finding
+from ..language import tr
 from ..project.own_attributes import is_closed, known, reads
 from ..project.project import Project
 from ..rule import Rule, Symptom
@@ -97,12 +98,20 @@ class AttributeNeverSet(Rule):
             object=cls.name,
             evidence=()
             if other is None
-            else (Evidence(cls.module.display, other.node.lineno, f"`{other.name}` sets its own"),),
+            else (
+                Evidence(
+                    cls.module.display, other.node.lineno, tr("`%(other)s` sets its own", other=other.name)
+                ),
+            ),
             name=node.attr,
             cls=cls.name,
-            elsewhere="" if not near else f" (it sets `self.{near[0]}`)",
-            typed=f"Set `self.{node.attr}` in the constructor"
-            + (f", or write `self.{near[0]}`." if near else " of this class, or call what this class has."),
+            elsewhere="" if not near else tr(" (it sets `self.%(near)s`)", near=near[0]),
+            typed=tr("Set `self.%(node)s` in the constructor", node=node.attr)
+            + (
+                tr(", or write `self.%(near)s`.", near=near[0])
+                if near
+                else tr(" of this class, or call what this class has.")
+            ),
         )
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..facts.module import ClassFacts
 from ..finding import Finding
+from ..language import tr
 from ..project.batch import Batch
 from ..project.data_reads import data_reads
 from ..project.loss_binding import loss_bindings
@@ -116,7 +117,7 @@ class BatchNotFloat32(Rule):
                             place_of(step.module, value),
                             fix=unsafe(replace(step.module, value, typed)),
                             object=step.function.name if step.function is not None else "",
-                            evidence=(at(Site(step.module, reads[0]), "the batch is read here"),),
+                            evidence=(at(Site(step.module, reads[0]), tr("the batch is read here")),),
                             decided=is_seen or script.drives_stages,
                             value=ast.unparse(value),
                             read=ast.unparse(reads[0]),
@@ -165,7 +166,7 @@ def _model_inputs(script: TrainingScript, step: Scope) -> Iterator[tuple[ast.exp
     for node in step.nodes:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name:
             for value in (*node.args, *(keyword.value for keyword in node.keywords)):
-                yield value, "the model"
+                yield value, tr("the model")
 
 
 def _loss_inputs(script: TrainingScript, step: Scope) -> Iterator[tuple[ast.expr, str]]:
@@ -173,7 +174,7 @@ def _loss_inputs(script: TrainingScript, step: Scope) -> Iterator[tuple[ast.expr
     for binding in loss_bindings(script, step):
         if not _CONVERTS.search(ast.unparse(binding.function)):
             for value in (*binding.bound, *binding.named.values()):
-                yield value, f"the loss `{getattr(binding.function, 'name', 'lambda')}`"
+                yield value, tr("the loss `%(name)s`", name=getattr(binding.function, "name", "lambda"))
         loss = binding.loss
         if loss is None or loss.outer is None or loss.outer.function is not step.function:
             continue
@@ -183,7 +184,7 @@ def _loss_inputs(script: TrainingScript, step: Scope) -> Iterator[tuple[ast.expr
         for node in loss.nodes:  # what the closure takes from the step
             if isinstance(node, ast.Name) and loss.owner_of(node.id) is loss.outer and node.id not in taken:
                 taken.add(node.id)
-                yield node, f"the loss `{getattr(binding.function, 'name', 'lambda')}`"
+                yield node, tr("the loss `%(name)s`", name=getattr(binding.function, "name", "lambda"))
 
 
 def _datasets(script: TrainingScript) -> tuple[bool, bool]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..finding import Finding, Fix
+from ..language import tr
 from ..rule import Rule, Symptom
 from ..tpstate.events import BiasDropped as Dropped
 from ..tpstate.fixes import replace, unsafe
@@ -77,7 +78,12 @@ class BiasDropped(Rule):
                 yield self.finding(
                     site_place(event.site),
                     object=owner_name(event),
-                    evidence=(at(built, f"`{label(event.pair.layer)}` is built with skip_bias_add=True"),),
+                    evidence=(
+                        at(
+                            built,
+                            tr("`%(layer)s` is built with skip_bias_add=True", layer=label(event.pair.layer)),
+                        ),
+                    ),
                     fix=_add_in_the_layer(event),
                     layer=label(event.pair.layer),
                 )

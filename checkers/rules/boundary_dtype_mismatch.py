@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..finding import Finding
+from ..language import tr
 from ..project.boundary import Boundaries, Sent, StageFlow
 from ..rule import Rule, Symptom
 from ..tpstate.verdicts import place_of
@@ -102,8 +103,8 @@ class BoundaryDtypeMismatch(Rule):
                     yield from self._judge(flow, sent)
 
     def _judge(self, flow: StageFlow, sent: Sent) -> Iterator[Finding]:
-        dtype, other = sent.origin.dtype, "the receive buffer has the pipeline dtype"
-        fix = "Do not send it: compute it on the next stage from the constructor's arguments."
+        dtype, other = sent.origin.dtype, tr("the receive buffer has the pipeline dtype")
+        fix = tr("Do not send it: compute it on the next stage from the constructor's arguments.")
         if dtype in ("half", "float64"):
             items = sent.seen.origin.items or ()
             explicit = {
@@ -113,12 +114,14 @@ class BoundaryDtypeMismatch(Rule):
             }
             if sent.origin.constant or len(explicit) < 2:
                 return
-            other = f"another tensor of the same tuple as {', '.join(sorted(explicit - {dtype}))}"
-            fix = "Send all tensors in one dtype, that of the pipeline."
+            other = tr(
+                "another tensor of the same tuple as %(names)s", names=", ".join(sorted(explicit - {dtype}))
+            )
+            fix = tr("Send all tensors in one dtype, that of the pipeline.")
         elif dtype not in ("int", "bool") or not sent.origin.is_tensor:
             return
-        text = {"int": "an integer tensor", "bool": "a bool tensor"}.get(dtype, dtype)
+        text = {"int": tr("an integer tensor"), "bool": tr("a bool tensor")}.get(dtype, dtype)
         where = place_of(sent.seen.module, sent.seen.node)
-        name = sent.name or f"element {sent.index}"
+        name = sent.name or tr("element %(index)s", index=sent.index)
         cls = flow.stage.cls.name
         yield self.finding(where, object=cls, cls=cls, name=name, dtype=text, other=other, repair=fix)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..finding import Finding
+from ..language import tr
 from ..project.boundary import Boundaries
 from ..rule import Rule, Symptom
 from ..tpstate.verdicts import place_of
@@ -100,7 +101,7 @@ class BoundaryTensorDuplicated(Rule):
             earlier: dict[tuple[int, int], str] = {}
             for sent in flow.sent():
                 key = (id(sent.seen), sent.origin.source)
-                name = sent.name or f"element {sent.index}"
+                name = sent.name or tr("element %(index)s", index=sent.index)
                 if sent.origin.source and sent.origin.is_tensor and key in earlier:
                     yield self.finding(
                         place_of(sent.seen.module, sent.seen.node),

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..finding import Finding
+from ..language import tr
 from ..project.boundary import Boundaries, StageFlow
 from ..rule import Rule, Symptom
 from ..tpstate.verdicts import place_of
@@ -119,7 +120,7 @@ class BoundaryTensorWithoutGradient(Rule):
                         place_of(unpacked[0].module, unpacked[0].node),
                         object=flow.stage.cls.name,
                         cls=flow.stage.cls.name,
-                        name=name or f"element {index}",
+                        name=name or tr("element %(index)s", index=index),
                     )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..finding import Evidence, Finding, Fix
+from ..language import tr
 from ..rule import Rule, Symptom
 from ..spmd.axes import source_axes, varies
 from ..spmd.collectives import Collective, Entered
@@ -88,7 +89,11 @@ class BroadcastSrcNotInGroup(Rule):
         if why is None:
             return
         known = _SOURCE.get(text_of(axes))
-        advice = f"Write `{word}=parallel_state.{known}`." if known else f"Write `group_{word}=0`."
+        advice = (
+            tr("Write `%(word)s=parallel_state.%(known)s`.", word=word, known=known)
+            if known
+            else tr("Write `group_%(word)s=0`.", word=word)
+        )
         yield self.finding(
             place_of(frame.module, found.node),
             object=frame.scope.function.name if frame.scope.function is not None else "",
@@ -111,13 +116,13 @@ def _fault(source: ast.expr, frame: Frame, axes: Axes) -> str | None:
             return None
         value = found[0][0]
     if isinstance(value, ast.Constant) and type(value.value) is int:
-        return f"rank {value.value} belongs to one {text_of(axes)} group only"
+        return tr("rank %(value)s belongs to one %(axes)s group only", value=value.value, axes=text_of(axes))
     named = source_axes(source, frame)
     if named is not None and named != axes:
-        return f"this one is the end of a {text_of(named)} group"
+        return tr("this one is the end of a %(named)s group", named=text_of(named))
     own = varies(source, frame)
     if named is None and own == axes:
-        return f"this one counts inside the {text_of(axes)} group, and each rank names itself"
+        return tr("this one counts inside the %(axes)s group, and each rank names itself", axes=text_of(axes))
     return None
 
 

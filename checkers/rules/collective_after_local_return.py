@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..finding import Evidence, Finding
+from ..language import tr
 from ..rule import Rule, Symptom
 from ..spmd.collectives import written
 from ..spmd.divergence import Divergences
@@ -91,12 +92,18 @@ class CollectiveAfterLocalReturn(Rule):
         for local in local_returns(analysis.project):
             module = local.frame.module
             node = local.frame.scope.function
-            counted = f"what is reduced is counted from `{local.data}`: it differs between ranks"
+            counted = tr(
+                "what is reduced is counted from `%(data)s`: it differs between ranks", data=local.data
+            )
             yield self.finding(
                 place_of(module, local.call.node),
                 object=node.name if node is not None else "",
                 evidence=(
-                    Evidence(module.display, local.test.lineno, f"`{local.data}` decides who leaves"),
+                    Evidence(
+                        module.display,
+                        local.test.lineno,
+                        tr("`%(data)s` decides who leaves", data=local.data),
+                    ),
                     Evidence(module.display, local.call.node.lineno, counted),
                 ),
                 test=ast.unparse(local.test.test),

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..finding import Evidence, Finding
+from ..language import tr
 from ..rule import Rule, Symptom
 from ..spmd.collectives import written
 from ..spmd.divergence import Divergence, Divergences
@@ -71,7 +72,7 @@ class CollectiveInRankBranch(Rule):
                 evidence=evidence(found),
                 call=written(call) if isinstance(call, ast.Call) else found.item.text,
                 test=ast.unparse(found.test.test),
-                holds="holds" if inside else "does not hold",
+                holds="holds" if inside else tr("does not hold"),
                 group=text_of(found.group),
                 line=found.test.lineno,
             )
@@ -90,9 +91,17 @@ def name_of(found: Divergence) -> str:
 def evidence(found: Divergence) -> tuple[Evidence, ...]:
     """Where the ranks part, and the collective itself where it lies in a helper."""
     test = ast.unparse(found.test.test)
-    steps = [Evidence(found.frame.module.display, found.test.lineno, f"`{test}` differs between ranks")]
+    steps = [
+        Evidence(
+            found.frame.module.display, found.test.lineno, tr("`%(test)s` differs between ranks", test=test)
+        )
+    ]
     inner, where = found.item.inner, found.item.where
     if inner is not None and inner.node is not found.item.node and where is not None:
-        text = f"there `{written(inner.node)}` is a collective over {text_of(found.group)}"
+        text = tr(
+            "there `%(node)s` is a collective over %(group)s",
+            node=written(inner.node),
+            group=text_of(found.group),
+        )
         steps.append(Evidence(where.module.display, inner.node.lineno, text))
     return tuple(steps)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..facts.nodes import children
 from ..finding import Finding
+from ..language import tr
 from ..rule import Rule, Symptom
 from ..spmd.collectives import collective, is_async, written
 from ..spmd.frames import Frame, functions
@@ -65,7 +66,7 @@ class CollectiveResultIsNone(Rule):
                             object=frame.scope.function.name if frame.scope.function is not None else "",
                             call=written(node),
                             use=use,
-                            argument=ast.unparse(node.args[0]) if node.args else "the tensor",
+                            argument=ast.unparse(node.args[0]) if node.args else tr("the tensor"),
                         )
 
 
@@ -80,7 +81,11 @@ def _use(parent: ast.AST, node: ast.Call, frame: Frame) -> str:
         tensor = ast.unparse(node.args[0]) if node.args else ""
         others = (part.value for part in frame.scope.nodes if isinstance(part, ast.Return) and part.value)
         is_value = any(ast.unparse(value) == tensor for value in others)
-        return f"returned, where elsewhere the function returns `{tensor}`" if is_value else ""
+        return (
+            tr("returned, where elsewhere the function returns `%(tensor)s`", tensor=tensor)
+            if is_value
+            else ""
+        )
     if isinstance(parent, ast.Assign):
         target = parent.targets[0]
         return (
@@ -89,7 +94,7 @@ def _use(parent: ast.AST, node: ast.Call, frame: Frame) -> str:
             else ""
         )
     if isinstance(parent, ast.BinOp | ast.Subscript | ast.Attribute):
-        return f"used in `{ast.unparse(parent)[:60]}`"
+        return tr("used in `%(parent)s`", parent=ast.unparse(parent)[:60])
     return ""
 
 
@@ -109,7 +114,7 @@ def _later(name: str, assigned: ast.Assign, frame: Frame) -> str:
             return ""
         reads = [part for part in children(node) if isinstance(part, ast.Name) and part.id == name]
         if reads and isinstance(reads[0].ctx, ast.Load):
-            return f"used in `{ast.unparse(node)[:60]}`"
+            return tr("used in `%(node)s`", node=ast.unparse(node)[:60])
     return ""
 
 

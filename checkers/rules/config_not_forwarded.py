@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..finding import Finding
+from ..language import tr
 from ..rule import Rule, Symptom
 from ..tpstate.callers import callee_text, inner_steps, written_in
 from ..tpstate.config_chain import dropped_configs, has_config
@@ -78,7 +79,9 @@ class ConfigNotForwarded(Rule):
             if name is None:
                 continue
 
-            inner = inner_steps(event, site, f"`{label(event.obj)}` is built here without a config")
+            inner = inner_steps(
+                event, site, tr("`%(obj)s` is built here without a config", obj=label(event.obj))
+            )
             yield self.finding(
                 site_place(site),
                 object=written_in(site),

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..finding import Finding
+from ..language import tr
 from ..rule import Rule, Symptom
 from ..tpstate.callers import callee_text, head, inner_steps, owner_of
 from ..tpstate.config_chain import dropped_configs, has_config
@@ -75,8 +76,8 @@ class ConfigParameterMissing(Rule):
                 head(site, method),
                 object=cls.name,
                 evidence=(
-                    at(site, f"`{callee_text(site)}` is built here without a config"),
-                    *inner_steps(event, site, f"`{label(event.obj)}` needs it here"),
+                    at(site, tr("`%(site)s` is built here without a config", site=callee_text(site))),
+                    *inner_steps(event, site, tr("`%(obj)s` needs it here", obj=label(event.obj))),
                 ),
                 fix=unsafe(
                     add_parameter(site.module, method, parameter),

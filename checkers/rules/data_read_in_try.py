@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..finding import Finding
+from ..language import tr
 from ..project.data_reads import data_reads
 from ..project.training import Training
 from ..rule import Rule, Symptom
@@ -66,7 +67,7 @@ class DataReadInTry(Rule):
                     ):
                         continue
                     name = read.scope.function.name if read.scope.function is not None else ""
-                    evidence = (at(Site(read.scope.module, tried), "the try starts here"),)
+                    evidence = (at(Site(read.scope.module, tried), tr("the try starts here")),)
                     place = place_of(read.scope.module, read.node)
                     yield self.finding(
                         place, object=name, evidence=evidence, call=ast.unparse(read.node), line=tried.lineno

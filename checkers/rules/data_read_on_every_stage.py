@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..finding import Finding
+from ..language import tr
 from ..project.data_reads import MIDDLE, DataRead, data_reads
 from ..project.scopes import Scope
 from ..project.training import Training, TrainingScript
@@ -94,17 +95,30 @@ def _guarded(read: DataRead) -> str:
         if isinstance(node, ast.Name) and node.id != "_"
     ]
     if not names:
-        return f"Read under `{test}`, and let nothing behind it need the data on the other stages."
+        return tr(
+            "Read under `%(test)s`, and let nothing behind it need the data on the other stages.", test=test
+        )
     used = [
-        f"`{ast.unparse(node.value)}.{node.attr}` (line {node.lineno})"
+        tr(
+            "`%(value)s.%(node)s` (line %(line)s)",
+            value=ast.unparse(node.value),
+            node=node.attr,
+            line=node.lineno,
+        )
         for node in read.scope.nodes
         if isinstance(node, ast.Attribute | ast.Subscript)
         and isinstance(node, ast.Attribute)
         and isinstance(node.value, ast.Name)
         and node.value.id in names
     ]
-    moved = f", and move {', '.join(used[:3])} under it too" if used else ""
-    return f"Write `{' = '.join(names)} = None`, and read under `{test}`{moved}: the stages in the middle have no data."
+    moved = tr(", and move %(used)s under it too", used=", ".join(used[:3])) if used else ""
+    return tr(
+        "Write `%(names)s = None`, and read under `%(test)s`%(moved)s: the stages in the middle "
+        "have no data.",
+        names=" = ".join(names),
+        test=test,
+        moved=moved,
+    )
 
 
 def _has_middle_stage(script: TrainingScript, step: Scope) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..finding import Finding, Fix
+from ..language import tr
 from ..project.originals import Originals
 from ..project.stages import Family, Stages
 from ..rule import Rule, Symptom
@@ -149,9 +150,17 @@ class DepthDiffersFromOriginal(Rule):
         for wanted in theirs:
             parts = [stack for stack in mine if stack.attr == wanted.attr]
             if not parts and wanted.attr:
-                text = f"no stage builds `{wanted.attr}` ({wanted.style}) of the original model"
+                text = tr(
+                    "no stage builds `%(wanted)s` (%(style)s) of the original model",
+                    wanted=wanted.attr,
+                    style=wanted.style,
+                )
                 line = wanted.site.node.lineno
-                hint = f"Build `{wanted.attr}` on one of the stages, as line {line} of the original does."
+                hint = tr(
+                    "Build `%(wanted)s` on one of the stages, as line %(line)s of the original does.",
+                    wanted=wanted.attr,
+                    line=line,
+                )
                 yield self._finding(family, None, wanted, text, hint)
             elif parts:
                 yield from self._layer(family, parts, wanted)
@@ -164,8 +173,13 @@ class DepthDiffersFromOriginal(Rule):
         rows.append(("window", parts[0].window, wanted.window))
         for what, mine, theirs in rows:
             if mine is not None and theirs is not None and mine != theirs:
-                text = f"`{wanted.attr}` has {mine} {what} on the stages"
-                problem = f"{text}, {theirs} in the original model"
+                text = tr(
+                    "`%(wanted)s` has %(mine)s %(what)s on the stages",
+                    wanted=wanted.attr,
+                    mine=mine,
+                    what=what,
+                )
+                problem = tr("%(text)s, %(theirs)s in the original model", text=text, theirs=theirs)
                 hint, fix = _typed(parts, what, theirs, wanted.attr)
                 yield self._finding(family, parts[0], wanted, problem, hint, fix)
 
@@ -174,8 +188,16 @@ class DepthDiffersFromOriginal(Rule):
             return
         here, there = (sum(stack.depth or 0 for stack in found) for found in (mine, theirs))
         if here != there:
-            text = f"the stages build {here} blocks together, the original model {there}"
-            hint = f"Give the stages depths that add up to {there}: they are {_depths(mine)} now."
+            text = tr(
+                "the stages build %(here)s blocks together, the original model %(there)s",
+                here=here,
+                there=there,
+            )
+            hint = tr(
+                "Give the stages depths that add up to %(there)s: they are %(depths)s now.",
+                there=there,
+                depths=_depths(mine),
+            )
             yield self._finding(family, mine[0], theirs[0], text, hint)
 
     def _finding(
@@ -191,7 +213,7 @@ class DepthDiffersFromOriginal(Rule):
         return self.finding(
             site_place(stack.site) if stack is not None else place_of(last.module, last.node),
             object=family.name,
-            evidence=(at(wanted.site, f"`{wanted.attr}` of the original model"),),
+            evidence=(at(wanted.site, tr("`%(wanted)s` of the original model", wanted=wanted.attr)),),
             fix=fix,
             problem=problem,
             hint=hint,
@@ -205,15 +227,30 @@ def _typed(parts: list[Stack], what: str, theirs: object, attr: str) -> tuple[st
     """What to type, in words and, where the value stands in one call, as an edit."""
     if len(parts) > 1 and what == "blocks":
         return (
-            f"Give the parts of `{attr}` depths that add up to {theirs}: they are {_depths(parts)} now.",
+            tr(
+                "Give the parts of `%(attr)s` depths that add up to %(theirs)s: they are %(depths)s now.",
+                attr=attr,
+                theirs=theirs,
+                depths=_depths(parts),
+            ),
             None,
         )
     site = parts[0].site
     keywords = site.node.keywords if isinstance(site.node, ast.Call) else []
     written = next((keyword for keyword in keywords if keyword.arg in _KEYWORDS[what]), None)
     if written is None:
-        return f"Give `{attr}` {theirs} {what}, or change the original model too.", None
-    hint = f"Write `{written.arg}={theirs}` for `{attr}`, or change the original model too."
+        return tr(
+            "Give `%(attr)s` %(theirs)s %(what)s, or change the original model too.",
+            attr=attr,
+            theirs=theirs,
+            what=what,
+        ), None
+    hint = tr(
+        "Write `%(arg)s=%(theirs)s` for `%(attr)s`, or change the original model too.",
+        arg=written.arg,
+        theirs=theirs,
+        attr=attr,
+    )
     return hint, unsafe(replace(site.module, written.value, str(theirs)))
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..finding import Evidence, Finding, Place
+from ..language import tr
 from ..rule import Rule, Scope, Symptom
 from ..tpstate.callers import by_written_call
 from ..tpstate.events import Rejected
@@ -89,10 +90,12 @@ class DiffersFromOriginal(Rule):
 
     def _finding(self, marked: Marked) -> Finding:
         twin, difference = marked.twin, marked.difference
-        evidence = [Evidence(difference.theirs.module.display, difference.theirs.line, "the original")]
+        evidence = [Evidence(difference.theirs.module.display, difference.theirs.line, tr("the original"))]
         made = difference.made
         if made is not None:
-            evidence.append(Evidence(made.module.display, made.line, f"comes from `{source(made)}`"))
+            evidence.append(
+                Evidence(made.module.display, made.line, tr("comes from `%(made)s`", made=source(made)))
+            )
         return self.finding(
             place_of(difference.mine.module, difference.mine.node),
             object=twin.name,

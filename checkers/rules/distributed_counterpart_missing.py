@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..finding import Evidence, Finding
+from ..language import tr
 from ..project.counterparts import missing_counterparts
 from ..project.distributed import distributed_name
 from ..rule import Rule, Scope, Symptom
@@ -113,7 +114,11 @@ class DistributedCounterpartMissing(Rule):
             yield self.finding(
                 place_of(found.user.module, found.use),
                 object=found.user.name,
-                evidence=(Evidence(cls.module.display, found.layer.lineno, f"`{cls.name}` builds it here"),),
+                evidence=(
+                    Evidence(
+                        cls.module.display, found.layer.lineno, tr("`%(cls)s` builds it here", cls=cls.name)
+                    ),
+                ),
                 cls=cls.name,
                 layer=text,
                 variant=found.variant,

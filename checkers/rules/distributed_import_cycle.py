@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..finding import Evidence, Finding
+from ..language import tr
 from ..project.imports import Cycle, distributed_cycles
 from ..rule import Rule, Symptom
 from ..tpstate.verdicts import place_of
@@ -76,7 +77,9 @@ class DistributedImportCycle(Rule):
 def _lines(cycle: Cycle) -> tuple[Evidence, ...]:
     return tuple(
         Evidence(
-            edge.source.display, edge.statement.lineno, f"`{edge.source.name}` imports `{edge.target.name}`"
+            edge.source.display,
+            edge.statement.lineno,
+            tr("`%(source)s` imports `%(target)s`", source=edge.source.name, target=edge.target.name),
         )
         for edge in cycle.edges
     )

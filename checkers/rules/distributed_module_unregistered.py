@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..facts.module import ClassFacts
 from ..finding import Evidence, Finding
+from ..language import tr
 from ..project.distributed import distributed_classes
 from ..project.registries import Registry, registries
 from ..rule import Rule, Scope, Symptom
@@ -85,7 +86,11 @@ class DistributedModuleUnregistered(Rule):
                 head(Site(cls.module, cls.node), cls.node),
                 object=cls.name,
                 evidence=(
-                    Evidence(registry.module.display, registry.node.lineno, f"`{registry.name}` is here"),
+                    Evidence(
+                        registry.module.display,
+                        registry.node.lineno,
+                        tr("`%(registry)s` is here", registry=registry.name),
+                    ),
                 ),
                 cls=cls.name,
                 registry=registry.name,

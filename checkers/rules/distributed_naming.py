@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..facts.module import ClassFacts
 from ..finding import Finding
+from ..language import tr
 from ..project.distributed import distributed_classes, original_path
 from ..project.registries import registries
 from ..rule import Rule, Scope, Symptom
@@ -76,7 +77,7 @@ class DistributedNaming(Rule):
             style = cls.name.replace("Distributed", "", 1)
             yield self._finding(
                 cls,
-                f"`{cls.name}` is not named as {{Style}}Distributed{{Type}}",
+                tr("`%(cls)s` is not named as {Style}Distributed{Type}", cls=cls.name),
                 _renamed(cls.name, style),
             )
         module = classes[0].module
@@ -88,7 +89,9 @@ class DistributedNaming(Rule):
         if not named and not wrong:
             cls = classes[0]
             yield self._finding(
-                cls, f"`{cls.name}` lives in `{module.path.name}`", f"Name the file `{cls.name.lower()}.py`."
+                cls,
+                tr("`%(cls)s` lives in `%(module)s`", cls=cls.name, module=module.path.name),
+                tr("Name the file `%(file)s.py`.", file=cls.name.lower()),
             )
 
     def _finding(self, cls: ClassFacts, problem: str, hint: str) -> Finding:
@@ -101,6 +104,12 @@ def _renamed(name: str, style: str) -> str:
     """The name with `Distributed` in front of its last word, the type."""
     words = re.findall(r"[A-Z]+(?![a-z])|[A-Z][a-z0-9]*", style)
     if len(words) < 2 or "".join(words) != style:
-        return f"Name it for its style and its type, with `Distributed` between them, not `{name}`."
+        return tr(
+            "Name it for its style and its type, with `Distributed` between them, not `%(name)s`.", name=name
+        )
     wanted = f"{''.join(words[:-1])}Distributed{words[-1]}"
-    return f"Rename `{name}` to `{wanted}`, in its registry entry and where it is imported too."
+    return tr(
+        "Rename `%(name)s` to `%(wanted)s`, in its registry entry and where it is imported too.",
+        name=name,
+        wanted=wanted,
+    )

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ..finding import Finding
+from ..language import tr
 from ..project.originals import Originals
 from ..project.ramps import local_ramps
 from ..project.stages import Family, Stages
@@ -131,9 +132,16 @@ class DropPathNotFromTotalDepth(Rule):
             yield self.finding(
                 place_of(ramp.module, ramp.node),
                 object=ramp.module.name,
-                problem=f"the drop-path rates run over `{ramp.depth}`, the blocks of one stage, instead of all blocks",
-                hint=f"Make the ramp for all blocks of the model, not for `{ramp.depth}`, and take this stage's slice: "
-                "`rates[start : start + depth]`, with `start` the number of blocks on the stages in front.",
+                problem=tr(
+                    "the drop-path rates run over `%(depth)s`, the blocks of one stage, instead of all blocks",
+                    depth=ramp.depth,
+                ),
+                hint=tr(
+                    "Make the ramp for all blocks of the model, not for `%(depth)s`, and take this stage's "
+                    "slice: `rates[start : start + depth]`, with `start` the number of blocks on the stages "
+                    "in front.",
+                    depth=ramp.depth,
+                ),
             )
 
     def _family(self, analysis: Analysis, family: Family) -> Iterator[Finding]:
@@ -162,15 +170,28 @@ class DropPathNotFromTotalDepth(Rule):
                     right = len(parts) > 1 or _alike(expected, rates)
                 start += len(rates)
                 if not right:
-                    text = f"`{attr}` gets the drop-path rates {_text(rates)}"
+                    text = tr("`%(attr)s` gets the drop-path rates %(rates)s", attr=attr, rates=_text(rates))
                     typed = _typed(stack, wanted, expected)
-                    blocks = f" for its {len(expected)} blocks" if len(expected) != len(rates) else ""
+                    blocks = (
+                        tr(" for its %(number)s blocks", number=len(expected))
+                        if len(expected) != len(rates)
+                        else ""
+                    )
                     yield self.finding(
                         site_place(stack.site),
                         object=family.name,
-                        evidence=(at(wanted.site, f"`{attr}` of the original model"),),
-                        hint=f"Give `{attr}` what the original gives it{blocks}: `{typed}`.",
-                        problem=f"{text}, the original model gives it {_text(expected)}",
+                        evidence=(at(wanted.site, tr("`%(attr)s` of the original model", attr=attr)),),
+                        hint=tr(
+                            "Give `%(attr)s` what the original gives it%(blocks)s: `%(typed)s`.",
+                            attr=attr,
+                            blocks=blocks,
+                            typed=typed,
+                        ),
+                        problem=tr(
+                            "%(text)s, the original model gives it %(expected)s",
+                            text=text,
+                            expected=_text(expected),
+                        ),
                     )
 
     def _tiling(self, mine: list[Stack]) -> Iterator[Finding]:
@@ -183,7 +204,11 @@ class DropPathNotFromTotalDepth(Rule):
             slice_ = stack.rates or ()
             wanted = [top * index / (count - 1) for index in range(done, done + len(slice_))]
             if not _same(slice_, wanted):
-                text = f"`{stack.attr}` gets the drop-path rates {_text(slice_)}, its slice of one ramp over all "
+                text = tr(
+                    "`%(stack)s` gets the drop-path rates %(slice)s, its slice of one ramp over all ",
+                    stack=stack.attr,
+                    slice=_text(slice_),
+                )
                 typed = f"linspace(0, {top:g}, {count})[{done}:{done + len(slice_)}].tolist()"
                 library = "np" if "np" in stack.site.module.bindings else "torch"
                 typed, keyword = f"{library}.{typed}", _keyword(stack)
@@ -193,8 +218,15 @@ class DropPathNotFromTotalDepth(Rule):
                     fix=unsafe(replace(stack.site.module, keyword.value, typed))
                     if keyword is not None
                     else None,
-                    hint=f"Give `{stack.attr}` its slice of one ramp over all {count} blocks: `{typed}`.",
-                    problem=f"{text}{count} blocks is {_text(wanted)}",
+                    hint=tr(
+                        "Give `%(stack)s` its slice of one ramp over all %(count)s blocks: `%(typed)s`.",
+                        stack=stack.attr,
+                        count=count,
+                        typed=typed,
+                    ),
+                    problem=tr(
+                        "%(text)s%(count)s blocks is %(wanted)s", text=text, count=count, wanted=_text(wanted)
+                    ),
                 )
             done += len(slice_)
 
@@ -265,4 +297,8 @@ def _alike(left: Sequence[float], right: Sequence[float]) -> bool:
 def _text(rates: Sequence[float]) -> str:
     if not rates:
         return "none"
-    return f"{rates[0]:.3g} to {rates[-1]:.3g}" if len(rates) > 1 else f"{rates[0]:.3g}"
+    return (
+        tr("%(rates).3g to %(last).3g", rates=rates[0], last=rates[-1])
+        if len(rates) > 1
+        else f"{rates[0]:.3g}"
+    )

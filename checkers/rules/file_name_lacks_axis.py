@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..finding import Evidence, Finding
+from ..language import tr
 from ..project.project import Project
 from ..rule import Rule, Symptom
 from ..spmd.conditions import Atom, atoms_of, condition
@@ -100,7 +101,7 @@ class FileNameLacksAxis(Rule):
         if named & MODEL and named != WORLD and ".state_dict(" in text:
             missing = MODEL - named - guarded
             if project.knowledge(_uses_both) and missing:
-                have = f"the name carries the {text_of(named & MODEL)} rank only"
+                have = tr("the name carries the %(named)s rank only", named=text_of(named & MODEL))
                 yield self._found(node, frame, missing, have)
         elif not named and any(atom.value == "0" and atom.axes == WORLD for atom in atoms):
             state = ast.unparse(node.args[0])
@@ -109,7 +110,9 @@ class FileNameLacksAxis(Rule):
             )
             whole = _WHOLE.search(frame.module.text) or project.knowledge(Reaches).any(frame)
             if is_state and not whole and project.knowledge(_uses_layers):
-                yield self._found(node, frame, TP, "rank 0 alone saves, and the parts of the others are lost")
+                yield self._found(
+                    node, frame, TP, tr("rank 0 alone saves, and the parts of the others are lost")
+                )
 
     def _found(self, node: ast.Call, frame: Frame, missing: Axes, why: str) -> Finding:
         return self.finding(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..facts.module import ClassFacts
 from ..finding import Evidence, Finding
+from ..language import tr
 from ..rule import Rule, Symptom
 from ..spmd.frames import Frame, Scopes
 from ..spmd.stage_paths import MIDDLE
@@ -107,7 +108,7 @@ class FinalNormOnEveryStage(Rule):
             norm = _attribute(value.func)
             is_last = norm in built and bool(carried) and ast.unparse(value.args[0]) == carried
             if is_last and _is_norm(norm, value, forward):
-                text = f"`self.{norm}` is built on every stage"
+                text = tr("`self.%(norm)s` is built on every stage", norm=norm)
                 yield self.finding(
                     place_of(cls.module, value),
                     object=cls.name,

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..finding import Edit, Finding, Fix, Place
+from ..language import tr
 from ..project.training import Training, TrainingScript
 from ..rule import Rule, Scope, Symptom
 from ..tpstate.events import Site
@@ -76,15 +77,25 @@ class ForeignTrainingImport(Rule):
             if home and (first is None or home == first[1]):
                 continue
             if home and first is not None:
-                there = f"`{first[0]}` (line {first[2].lineno}) from `{first[1]}`"
-                contradiction = f"but {there}: two copies of the framework"
+                there = tr(
+                    "`%(first)s` (line %(line)s) from `%(source)s`",
+                    first=first[0],
+                    line=first[2].lineno,
+                    source=first[1],
+                )
+                contradiction = tr("but %(there)s: two copies of the framework", there=there)
             else:
-                contradiction = "which is not the training framework"
+                contradiction = tr("which is not the training framework")
             right = first[1] if first is not None else script.project.settings.framework[0]
             steps = (
                 ()
                 if first is None
-                else (at(Site(script.module, first[2]), f"`{first[0]}` comes from `{first[1]}`"),)
+                else (
+                    at(
+                        Site(script.module, first[2]),
+                        tr("`%(first)s` comes from `%(source)s`", first=first[0], source=first[1]),
+                    ),
+                )
             )
             yield self.finding(
                 place_of(script.module, node),

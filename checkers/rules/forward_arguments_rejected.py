@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..finding import Evidence, Finding
+from ..language import tr
 from ..project.dict_interface import dict_forward_of
 from ..rule import Rule, Symptom
 from ..tpstate.callers import (
@@ -98,12 +99,16 @@ class ForwardArgumentsRejected(Rule):
                 site_place(site),
                 object=written_in(site),
                 evidence=(
-                    Evidence(cls.module.display, method.lineno, f"`{cls.name}.forward` is declared here"),
+                    Evidence(
+                        cls.module.display,
+                        method.lineno,
+                        tr("`%(cls)s.forward` is declared here", cls=cls.name),
+                    ),
                 ),
                 call=callee_text(site),
                 cls=cls.name,
                 problem=_without_self(event.problem),
-                takes=", ".join(parameters(method)) or "nothing",
+                takes=", ".join(parameters(method)) or tr("nothing"),
             )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..finding import Finding
+from ..language import tr
 from ..project.data_reads import stages_of
 from ..project.function_returns import falls_off, is_none, is_plain
 from ..project.scopes import Scope
@@ -91,7 +92,7 @@ class ForwardReturnsNone(Rule):
                 object=owner_name(chosen),
                 decided=event is not None,
                 forward=chosen.forward,
-                when=" on one of its paths" if chosen.choice else "",
+                when=tr(" on one of its paths") if chosen.choice else "",
                 how=chosen.how,
             )
         for scope, owner, how in _called_by_the_schedule(analysis):
@@ -116,7 +117,7 @@ class ForwardReturnsNone(Rule):
                 object=owner,
                 decided=decided,
                 forward=f"{owner}.forward" if owner else function.name,
-                when=" on one of its paths"
+                when=tr(" on one of its paths")
                 if len(returns) > 1 or (returns and not is_none(returns[0].value))
                 else "",
                 how=how,
@@ -138,11 +139,11 @@ def _called_by_the_schedule(analysis: Analysis) -> Iterator[tuple[Scope, str, st
                 yield (
                     scope,
                     stage.cls.name,
-                    "the loss takes it" if stage.is_last else "the next stage receives it",
+                    tr("the loss takes it") if stage.is_last else tr("the next stage receives it"),
                 )
 
 
 _HANDED = {
-    "model_provider": "Megatron trains the model that it returns",
-    "forward_step_func": "the schedule takes an output and a loss function from it",
+    "model_provider": tr("Megatron trains the model that it returns"),
+    "forward_step_func": tr("the schedule takes an output and a loss function from it"),
 }

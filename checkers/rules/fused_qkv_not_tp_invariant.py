@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..finding import Finding
+from ..language import tr
 from ..rule import Rule, Symptom
 from ..tpstate.events import FusedLoad, Reshaped, ThirdsTaken
 from ..tpstate.layers import label
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 _GATE = re.compile(r"(?i)(gate\w*, *(up|val|hidden|lin|x)\w*|(up|val|hidden|lin|x)\w*, *gate\w*) *=")
 _LAYOUT = re.compile(r"sharded_state_dict|weight_loader|\bload|stride|interleav|convert|merge")
-_COUNT = {2: "two", 3: "three"}
+_COUNT = {2: tr("two"), 3: tr("three")}
 _QKV = re.compile(r"(?<![a-z])([qkv]|[qkv]{3}|(query|key|value)s?)(?![a-z])", re.IGNORECASE)
 
 
@@ -88,7 +89,7 @@ class FusedQkvNotTpInvariant(Rule):
             event = first_certain([event for event in events if _three_before_heads(event)])
             if event is not None:
                 sizes = ", ".join(ast.unparse(node) for node in event.nodes)
-                how = f"a fused column-parallel projection is reshaped to ({sizes})"
+                how = tr("a fused column-parallel projection is reshaped to (%(sizes)s)", sizes=sizes)
                 yield self.finding(
                     site_place(event.site),
                     object=owner_name(event),
@@ -104,7 +105,10 @@ class FusedQkvNotTpInvariant(Rule):
                 ]
             )
             if cut is not None:
-                how = f"a fused column-parallel projection is cut into {_COUNT[cut.count]} contiguous parts"
+                how = tr(
+                    "a fused column-parallel projection is cut into %(count)s contiguous parts",
+                    count=_COUNT[cut.count],
+                )
                 yield self.finding(
                     site_place(cut.site), object=owner_name(cut), evidence=evidence(why(cut.tensor)), how=how
                 )
@@ -123,10 +127,13 @@ class FusedQkvNotTpInvariant(Rule):
                 yield self.finding(
                     site_place(load.site),
                     object=owner_name(load),
-                    evidence=(at(load.layer.made_at, f"`{name}` is column-parallel"),),
-                    how=f"the weight of `{name}` is one slice of a concatenation",
-                    advice="Cut each part by itself and join the slices: torch.cat([w.chunk(tp)[rank] for w in parts]) "
-                    f"for `{name}`.",
+                    evidence=(at(load.layer.made_at, tr("`%(name)s` is column-parallel", name=name)),),
+                    how=tr("the weight of `%(name)s` is one slice of a concatenation", name=name),
+                    advice=tr(
+                        "Cut each part by itself and join the slices: torch.cat([w.chunk(tp)[rank] for w in "
+                        "parts]) for `%(name)s`.",
+                        name=name,
+                    ),
                 )
 
     def _half_loaded(self, load: FusedLoad, cut: ThirdsTaken) -> Finding:
@@ -135,15 +142,22 @@ class FusedQkvNotTpInvariant(Rule):
             site_place(load.site),
             object=owner_name(load),
             evidence=(
-                at(load.layer.made_at, f"`{name}` is column-parallel"),
+                at(load.layer.made_at, tr("`%(name)s` is column-parallel", name=name)),
                 at(
                     cut.site,
-                    f"its output is cut into {cut.count} parts, which the whole weight holds one after another",
+                    tr(
+                        "its output is cut into %(count)s parts, which the whole weight holds one after another",
+                        count=cut.count,
+                    ),
                 ),
             ),
-            how=f"the weight of `{name}` is one slice of the whole of its parts",
-            advice=f"Cut the weight into its {cut.count} parts first and each part by itself: "
-            f"`torch.cat([part.chunk(tp)[rank] for part in weight.chunk({cut.count})])` for `{name}`.",
+            how=tr("the weight of `%(name)s` is one slice of the whole of its parts", name=name),
+            advice=tr(
+                "Cut the weight into its %(count)s parts first and each part by itself: "
+                "`torch.cat([part.chunk(tp)[rank] for part in weight.chunk(%(count)s)])` for `%(name)s`.",
+                count=cut.count,
+                name=name,
+            ),
         )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..finding import Finding
+from ..language import tr
 from ..project.dict_interface import (
     DictForward,
     dict_forwards,
@@ -84,13 +85,13 @@ class FuserInputNotNormalized(Rule):
         cls, name = forward.cls, forward.name
         only = _handles_only(forward)
         if only:
-            forms = ("a dict", "an object") if only == "dict" else ("an object", "a dict")
+            forms = (tr("a dict"), tr("an object")) if only == "dict" else (tr("an object"), tr("a dict"))
             yield self.finding(
                 head(Site(cls.module, forward.method), forward.method),
                 object=cls.name,
                 cls=cls.name,
-                problem=f"handles only {forms[0]}, not {forms[1]}",
-                hint=f"Test `isinstance({name}, dict)` and turn an object into a dict first.",
+                problem=tr("handles only %(forms)s, not %(other)s", forms=forms[0], other=forms[1]),
+                hint=tr("Test `isinstance(%(name)s, dict)` and turn an object into a dict first.", name=name),
             )
         kept = object_branch_keeps_object(forward)
         if kept is not None:
@@ -98,16 +99,16 @@ class FuserInputNotNormalized(Rule):
                 head(Site(cls.module, kept), kept),
                 object=cls.name,
                 cls=cls.name,
-                problem="hands an object on to its blocks as it is",
-                hint=f'Rebuild it here: `{name} = {{"x": x, "mask": mask}}`.',
+                problem=tr("hands an object on to its blocks as it is"),
+                hint=tr('Rebuild it here: `%(name)s = {"x": x, "mask": mask}`.', name=name),
             )
         for call in stale_block_calls(forward):
             yield self.finding(
                 place_of(cls.module, call),
                 object=cls.name,
                 cls=cls.name,
-                problem=f"gives every block the same `{name}`",
-                hint=f'Store the result for the next block: `{name}["x"] = x`.',
+                problem=tr("gives every block the same `%(name)s`", name=name),
+                hint=tr('Store the result for the next block: `%(name)s["x"] = x`.', name=name),
             )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..facts.nodes import children
 from ..finding import Finding, Fix
+from ..language import tr
 from ..project.dict_interface import DictForward, dict_forwards, objects_with_mask, unsafe_mask_reads
 from ..rule import Rule, Scope, Symptom
 from ..tpstate.fixes import lines_after, replace, safe, statement_of
@@ -104,7 +105,7 @@ def _repair(forward: DictForward, node: ast.expr, safe_read: str) -> tuple[str, 
             break
         whole = around
     if whole is node and not isinstance(parents.get(id(node)), ast.BinOp | ast.UnaryOp):
-        return f"Write `{safe_read}`.", safe(replace(module, node, safe_read))
+        return tr("Write `%(safe_read)s`.", safe_read=safe_read), safe(replace(module, node, safe_read))
     statement = statement_of(module, node)
     target = statement.targets[0] if isinstance(statement, ast.Assign) else None
     done = ast.unparse(whole) if whole is not node else ""
@@ -114,7 +115,13 @@ def _repair(forward: DictForward, node: ast.expr, safe_read: str) -> tuple[str, 
             replace(module, whole, safe_read),
             lines_after(module, statement, f"if {target.id} is not None:", f"    {then}"),
         )
-        return f"Write `{target.id} = {safe_read}`, and then `if {target.id} is not None: {then}`.", safe(
-            *edits
-        )
-    return f"Write `mask = {safe_read}` first, and use it only under `if mask is not None:`.", None
+        return tr(
+            "Write `%(id)s = %(safe_read)s`, and then `if %(id)s is not None: %(then)s`.",
+            id=target.id,
+            safe_read=safe_read,
+            then=then,
+        ), safe(*edits)
+    return tr(
+        "Write `mask = %(safe_read)s` first, and use it only under `if mask is not None:`.",
+        safe_read=safe_read,
+    ), None

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..finding import Evidence, Finding
+from ..language import tr
 from ..rule import Rule, Symptom
 from ..spmd.frames import functions
 from ..spmd.gradient_norms import gradient_norms
@@ -79,9 +80,9 @@ class GradNormCountsReplicas(Rule):
                 if norm.group is None or norm.call is None:
                     continue
                 if norm.group & TP and not norm.is_filtered:
-                    what = "a replicated parameter"
+                    what = tr("a replicated parameter")
                 elif norm.group == WORLD and not _SHARDED.search(frame.module.text):
-                    what = "every parameter of a replica"
+                    what = tr("every parameter of a replica")
                 else:
                     continue
                 group = text_of(norm.group)
@@ -90,10 +91,12 @@ class GradNormCountsReplicas(Rule):
                     object=frame.scope.function.name if frame.scope.function is not None else "",
                     evidence=(
                         Evidence(
-                            frame.module.display, norm.call.node.lineno, f"summed over the {group} ranks"
+                            frame.module.display,
+                            norm.call.node.lineno,
+                            tr("summed over the %(group)s ranks", group=group),
                         ),
                     ),
-                    group=f"the {group} ranks",
+                    group=tr("the %(group)s ranks", group=group),
                     what=what,
                     text=norm.text,
                 )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..facts.module import ClassFacts
 from ..finding import Finding
+from ..language import tr
 from ..rule import Rule, Symptom
 from ..tpstate.events import Divided
 from ..tpstate.values import HEADS, Const, Sym
@@ -73,7 +74,7 @@ class HeadsNotDivisibleByTp(Rule):
                     yield self.finding(
                         site_place(event.site),
                         object=owner_name(event),
-                        evidence=tuple(at(site, "built from here") for site in event.stack[:3]),
+                        evidence=tuple(at(site, tr("built from here")) for site in event.stack[:3]),
                         heads=heads,
                         name=event.name,
                         tp=wrong[0],

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..finding import Finding
+from ..language import tr
 from ..rule import Rule, Symptom
 from ..tpstate.inputs import layer_row
 from ..tpstate.layers import flag
@@ -89,7 +90,12 @@ class HeadsPerRankMissing(Rule):
                     yield self.finding(
                         place_of(cls.module, cls.node),
                         object=cls.name,
-                        evidence=(at(layer.made_at, f"`{name}` is column-parallel and does not gather"),),
+                        evidence=(
+                            at(
+                                layer.made_at,
+                                tr("`%(name)s` is column-parallel and does not gather", name=name),
+                            ),
+                        ),
                         projection=name,
                     )
                     break

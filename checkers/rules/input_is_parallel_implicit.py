@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..finding import Finding
+from ..language import tr
 from ..rule import Rule, Scope, Symptom
 from ..tpstate.config_chain import is_unknown_copy
 from ..tpstate.events import Built, ParallelCall
@@ -97,11 +98,11 @@ class InputIsParallelImplicit(Rule):
                 object=owner_name(event),
                 fix=unsafe(set_keyword(event.site.module, event.site.node, flag, str(wanted))),
                 wanted=wanted,
-                reason=reason or (", which is what it does today" if default is not None else ""),
+                reason=reason or (tr(", which is what it does today") if default is not None else ""),
                 layer=label(event.obj),
                 flag=flag,
                 provider=row.name,
-                default=default if default is not None else "another default, or none, in each version",
+                default=default if default is not None else tr("another default, or none, in each version"),
             )
 
 
@@ -110,9 +111,9 @@ def _wanted(event: Built, calls: list[ParallelCall]) -> tuple[bool | None, str]:
     given = [call.given for call in calls if call.layer.made_at.key == event.site.key]
     states = {value.state for value in given if isinstance(value, Tensor)}
     if len(given) and states == {State.SHARDED}:
-        return True, ", because its input is split"
+        return True, tr(", because its input is split")
     if len(given) and states == {State.FULL}:
-        return False, ", because its input is full"
+        return False, tr(", because its input is full")
     return None, ""
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..finding import Finding, Fix
+from ..language import tr
 from ..rule import Rule, Symptom
 from ..tpstate.events import ParallelCall
 from ..tpstate.fixes import replace, safe
@@ -110,16 +111,23 @@ class InputIsParallelMismatch(Rule):
             object=owner_name(event),
             evidence=(
                 *evidence(why(event.given)),
-                at(built, f"`{label(event.layer)}` is built with input_is_parallel={told}"),
+                at(
+                    built,
+                    tr(
+                        "`%(layer)s` is built with input_is_parallel=%(told)s",
+                        layer=label(event.layer),
+                        told=told,
+                    ),
+                ),
             ),
             fix=_flip(event, told, calls) if swap is None else None,
             decided=decided,
             advice=swap,
             layer=label(event.layer),
             told=told,
-            state="full: every rank holds the whole last dimension"
+            state=tr("full: every rank holds the whole last dimension")
             if told
-            else "already split across the TP ranks",
+            else tr("already split across the TP ranks"),
             right=not told,
             line=built.node.lineno,
         )
@@ -165,15 +173,19 @@ def _swapped(event: ParallelCall, calls: list[ParallelCall]) -> str | None:
     first, other = columns.values()  # in the order in which they are called
     name, partner = label(event.layer), label(other.layer)
     if _sizes(first) == row and _sizes(other) == row[::-1]:
-        return (
-            f"`{name}` and `{partner}` have each other's roles: build `{name}` as "
-            f"`ColumnParallelLinear(…, gather_output=False)` and `{partner}` as "
-            "`RowParallelLinear(…, input_is_parallel=True)`."
+        return tr(
+            "`%(name)s` and `%(partner)s` have each other's roles: build `%(name)s` as "
+            "`ColumnParallelLinear(…, gather_output=False)` and `%(partner)s` as "
+            "`RowParallelLinear(…, input_is_parallel=True)`.",
+            name=name,
+            partner=partner,
         )
     if _sizes(first) == _sizes(other) == row[::-1] and calls.index(event) < calls.index(other):
-        return (
-            f"`{name}` and `{partner}` are called in each other's place: call `{partner}` on the input, and "
-            f"`{name}` on the product."
+        return tr(
+            "`%(name)s` and `%(partner)s` are called in each other's place: call `%(partner)s` on "
+            "the input, and `%(name)s` on the product.",
+            name=name,
+            partner=partner,
         )
     return None
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..finding import Edit, Finding
+from ..language import tr
 from ..project.data_reads import FIRST, DataRead, data_reads
 from ..project.loss_binding import LossBinding, loss_bindings
 from ..project.scopes import Scope, own_nodes
@@ -75,7 +76,7 @@ class LabelMissingOnLastStage(Rule):
         for name, node in _loss_inputs(script, step):
             sources = step.bound.get(name, [])
             if name in batch and all(_is_none(value) or _comes_from(value, batch, read) for value in sources):
-                evidence = (at(Site(step.module, node), f"the loss takes `{name}` here"),)
+                evidence = (at(Site(step.module, node), tr("the loss takes `%(name)s` here", name=name)),)
                 edit = _also_last(step, read)
                 asked = edit.text.removeprefix(" or ") if edit is not None else "mpu.is_pipeline_last_stage()"
                 first = asked.replace("last", "first")
@@ -85,7 +86,7 @@ class LabelMissingOnLastStage(Rule):
                     evidence=evidence,
                     fix=unsafe(edit),
                     label=name,
-                    test=f"{first} or {asked}",
+                    test=tr("%(first)s or %(asked)s", first=first, asked=asked),
                 )
                 return
 
@@ -99,7 +100,9 @@ def _also_last(step: Scope, read: DataRead) -> Edit | None:
             for part in parts:
                 name = ast.unparse(part.func) if isinstance(part, ast.Call) and not part.args else ""
                 if "." in name and name.endswith("is_pipeline_first_stage"):
-                    return insert_after(step.module, part, f" or {name.replace('first', 'last')}()")
+                    return insert_after(
+                        step.module, part, tr(" or %(last)s()", last=name.replace("first", "last"))
+                    )
     return None
 
 

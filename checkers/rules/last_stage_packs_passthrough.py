@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..finding import Finding
+from ..language import tr
 from ..project.boundary import Boundaries, Sent
 from ..rule import Rule, Symptom
 from ..tpstate.fixes import replace, unsafe
@@ -104,7 +105,7 @@ class LastStagePacksPassthrough(Rule):
                         fix=unsafe(replace(sent.seen.module, sent.seen.node, typed)) if typed else None,
                         typed=typed or "return x",
                         cls=flow.stage.cls.name,
-                        name=sent.name or f"element {sent.index}",
+                        name=sent.name or tr("element %(index)s", index=sent.index),
                     )
                     break
 

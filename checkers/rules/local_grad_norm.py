@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..finding import Evidence, Finding
+from ..language import tr
 from ..rule import Rule, Symptom
 from ..spmd.axes import last_name
 from ..spmd.frames import Frame, functions
@@ -97,14 +98,14 @@ def _clips(frame: Frame) -> Iterator[tuple[ast.AST, str, str]]:
     for node in frame.scope.nodes:
         if isinstance(node, ast.Call) and last_name(node.func) in ("clip_grad_norm_", "clip_grad_norm"):
             if frame.external(node.func).startswith("torch.nn.utils"):
-                yield node, ast.unparse(node.func), "nothing is summed over the ranks"
+                yield node, ast.unparse(node.func), tr("nothing is summed over the ranks")
 
 
 def _sums(frame: Frame) -> Iterator[tuple[ast.AST, str, str]]:
     for norm in gradient_norms(frame):
         if norm.group is None and norm.is_scaled:
-            yield norm.node, norm.text, "nothing sums it over the model-parallel ranks"
+            yield norm.node, norm.text, tr("nothing sums it over the model-parallel ranks")
         elif norm.group == TP and norm.uses_stages:
-            yield norm.node, norm.text, "it is summed over the tensor-parallel ranks, not over the stages"
+            yield norm.node, norm.text, tr("it is summed over the tensor-parallel ranks, not over the stages")
         elif norm.group == PP:
-            yield norm.node, norm.text, "it is summed over the stages, not over the tensor-parallel ranks"
+            yield norm.node, norm.text, tr("it is summed over the stages, not over the tensor-parallel ranks")

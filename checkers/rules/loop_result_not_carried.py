@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..facts.module import ClassFacts
 from ..finding import Finding
+from ..language import tr
 from ..project.project import dotted_name
 from ..rule import Rule, Symptom
 from ..tpstate.fixes import replace, unsafe
@@ -87,9 +88,9 @@ class LoopResultNotCarried(Rule):
             yield self.finding(
                 place_of(cls.module, last),
                 object=cls.name,
-                problem="the loop returns in its first round",
+                problem=tr("the loop returns in its first round"),
                 blocks=blocks,
-                typed=f"Put `{ast.unparse(last)}` after the loop.",
+                typed=tr("Put `%(last)s` after the loop.", last=ast.unparse(last)),
             )
         elif len(loop.body) == 1 and isinstance(last, ast.Assign) and last.value is calls[0]:
             result, given = dotted_name(last.targets[0]), [dotted_name(value) for value in calls[0].args]
@@ -109,8 +110,16 @@ class LoopResultNotCarried(Rule):
                 yield self.finding(
                     place_of(cls.module, last),
                     object=cls.name,
-                    problem=f"each round computes `{result}` from the same `{given[0]}`",
+                    problem=tr(
+                        "each round computes `%(result)s` from the same `%(given)s`",
+                        result=result,
+                        given=given[0],
+                    ),
                     fix=unsafe(*(replace(cls.module, name, given[0]) for name in (last.targets[0], *read))),
                     blocks=blocks,
-                    typed=f"Write `{given[0]} = {ast.unparse(calls[0])}`, and use `{given[0]}` after the loop.",
+                    typed=tr(
+                        "Write `%(given)s = %(calls)s`, and use `%(given)s` after the loop.",
+                        given=given[0],
+                        calls=ast.unparse(calls[0]),
+                    ),
                 )

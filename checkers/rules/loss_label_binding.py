@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..finding import Finding, Fix
+from ..language import tr
 from ..project.loss_binding import LossBinding, loss_bindings
 from ..project.scopes import Scope
 from ..project.training import Training
@@ -81,7 +82,11 @@ class LossLabelBinding(Rule):
                     evidence = (
                         at(
                             Site(module, _first(binding)),
-                            f"`{name}` takes ({ast.unparse(binding.function.args)})",
+                            tr(
+                                "`%(name)s` takes (%(args)s)",
+                                name=name,
+                                args=ast.unparse(binding.function.args),
+                            ),
                         ),
                     )
                     place = place_of(step.module, binding.node)
@@ -109,9 +114,18 @@ def _instead(binding: LossBinding, output: str) -> str:
     name, spec = _name(binding), binding.function.args
     names = [arg.arg for arg in (*spec.args, *spec.kwonlyargs)]
     if spec.defaults or spec.kw_defaults or len(names) < 2:
-        return f"Write `{name}` in place of `{ast.unparse(binding.node)}`: its default holds the label."
+        return tr(
+            "Write `%(name)s` in place of `%(node)s`: its default holds the label.",
+            name=name,
+            node=ast.unparse(binding.node),
+        )
     typed = f"partial({name}, {names[0]}=…)"
-    return f"Bind the label in place of `{output}`: `{typed}`, and let `{names[-1]}` take the output."
+    return tr(
+        "Bind the label in place of `%(output)s`: `%(typed)s`, and let `%(names)s` take the output.",
+        output=output,
+        typed=typed,
+        names=names[-1],
+    )
 
 
 def _unbound(step: Scope, binding: LossBinding) -> Fix | None:
@@ -134,8 +148,16 @@ def _problem(binding: LossBinding) -> tuple[str, str] | None:
     if isinstance(output, ast.Name):
         for value in binding.bound:
             if isinstance(value, ast.Name) and value.id == output.id:
-                taker = f"which lands in `{free[0]}`" if free else "and no parameter is left for it"
-                text = f"{taker}, because `{output.id}` is bound already: the loss compares the output with itself"
+                taker = (
+                    tr("which lands in `%(free)s`", free=free[0])
+                    if free
+                    else tr("and no parameter is left for it")
+                )
+                text = tr(
+                    "%(taker)s, because `%(id)s` is bound already: the loss compares the output with itself",
+                    taker=taker,
+                    id=output.id,
+                )
                 return text, _instead(binding, output.id)
     if binding.takes_more:
         return None
@@ -145,9 +167,11 @@ def _problem(binding: LossBinding) -> tuple[str, str] | None:
         missing = next(name for name in binding.required if name in given)
         typed = f"`partial({name}, {missing}=…)`"
         return (
-            f"and nothing is given for `{missing}`",
-            f"Bind it: {typed}, with what this step has as `{missing}`.",
+            tr("and nothing is given for `%(missing)s`", missing=missing),
+            tr("Bind it: %(typed)s, with what this step has as `%(missing)s`.", typed=typed, missing=missing),
         )
     if not free:
-        return "and it takes no argument more", f"Leave a parameter of `{name}` free for the output."
+        return tr("and it takes no argument more"), tr(
+            "Leave a parameter of `%(name)s` free for the output.", name=name
+        )
     return None

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..facts.module import ClassFacts
 from ..finding import Evidence, Finding
+from ..language import tr
 from ..project.loss_binding import loss_bindings
 from ..project.project import Project
 from ..project.training import Training, TrainingScript
@@ -107,13 +108,19 @@ class LossOutputArity(Rule):
                         continue
                     for target in _unpacked(binding.loss.nodes, free[0]):
                         if len(target.elts) != given:
-                            name = getattr(binding.function, "name", "the loss")
+                            name = getattr(binding.function, "name", tr("the loss"))
                             yield self.finding(
                                 place_of(binding.loss.module, target),
                                 object=name,
                                 evidence=(
                                     Evidence(
-                                        found.module.display, line, f"`{found.name}` returns {given} values"
+                                        found.module.display,
+                                        line,
+                                        tr(
+                                            "`%(found)s` returns %(given)s values",
+                                            found=found.name,
+                                            given=given,
+                                        ),
                                     ),
                                 ),
                                 loss=name,

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..finding import Finding
+from ..language import tr
 from ..project.function_returns import is_none, is_plain, step_problem
 from ..project.loss_binding import loss_bindings
 from ..project.project import dotted_name
@@ -97,7 +98,7 @@ class LossReturnContract(Rule):
                     advice=typed,
                     loss=step.function.name,
                     problem=problem,
-                    wanted="output, loss function",
+                    wanted=tr("output, loss function"),
                 )
 
 
@@ -112,16 +113,16 @@ def _problem(loss: Scope, value: ast.expr) -> str | None:
         if any(isinstance(item, ast.Starred) for item in value.elts):
             return None
         if len(value.elts) not in (2, 3):
-            return f"{len(value.elts)} values"
+            return tr("%(number)s values", number=len(value.elts))
         last = value.elts[-1]
         if isinstance(last, ast.Name):
             last = loss.value(last.id) or last
         return (
-            f"`{ast.unparse(value.elts[-1])}` as the last value, which is no dict"
+            tr("`%(value)s` as the last value, which is no dict", value=ast.unparse(value.elts[-1]))
             if _is_number(last)
             else None
         )
-    return "the loss alone" if _is_number(value) else None
+    return tr("the loss alone") if _is_number(value) else None
 
 
 def _plain_count(loss: Scope, value: ast.expr) -> str | None:
@@ -131,7 +132,11 @@ def _plain_count(loss: Scope, value: ast.expr) -> str | None:
     count = value.elts[1]
     seen = (loss.value(count.id) or count) if isinstance(count, ast.Name) else count
     is_plain_number = isinstance(seen, ast.Constant) and isinstance(seen.value, int | float)
-    return f"`{ast.unparse(count)}` as num_tokens, which is no tensor" if is_plain_number else None
+    return (
+        tr("`%(count)s` as num_tokens, which is no tensor", count=ast.unparse(count))
+        if is_plain_number
+        else None
+    )
 
 
 def _is_number(node: ast.expr) -> bool:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from ..facts.module import ClassFacts
 from ..facts.nodes import walk
 from ..finding import Evidence, Finding
+from ..language import tr
 from ..project.loss_binding import loss_bindings
 from ..project.project import Project
 from ..project.training import Training
@@ -106,13 +107,17 @@ class LossScaledWrongly(Rule):
             for made in found:
                 if isinstance(made, ast.BinOp) and isinstance(made.op, ast.Div):
                     if _MICRO.search(ast.unparse(made.right)) and not _MICRO.search(ast.unparse(made.left)):
-                        what = "is divided by the number of micro-batches, and the schedule does that again"
-                        yield self._found(frame, made, what, "Return the mean of this micro-batch.")
+                        what = tr(
+                            "is divided by the number of micro-batches, and the schedule does that again"
+                        )
+                        yield self._found(frame, made, what, tr("Return the mean of this micro-batch."))
                     elif size_axes(made.right, frame) == DP and "all_reduce" not in ast.unparse(made.left):
                         if "all_reduce" not in frame.module.text_of(frame.scope.body[0]) and not _sums(frame):
-                            what = "is divided by the replicas, over which the gradients are averaged again"
+                            what = tr(
+                                "is divided by the replicas, over which the gradients are averaged again"
+                            )
                             yield self._found(
-                                frame, made, what, "Return the mean of this replica's micro-batch."
+                                frame, made, what, tr("Return the mean of this replica's micro-batch.")
                             )
 
     def _marked(self, frame: Frame) -> Iterator[Finding]:
@@ -128,8 +133,8 @@ class LossScaledWrongly(Rule):
                     and isinstance(arg.op, ast.Div)
                     and size_axes(arg.right, frame) == TP
                 ):
-                    what = "averages gradients that are parts of a sum over the tensor-parallel ranks"
-                    yield self._found(frame, arg, what, "Sum them: leave the factor out.")
+                    what = tr("averages gradients that are parts of a sum over the tensor-parallel ranks")
+                    yield self._found(frame, arg, what, tr("Sum them: leave the factor out."))
 
     def _count(self, frame: Frame, project: Project) -> Iterator[Finding]:
         """`global_batch // micro_batch`, the replicas forgotten."""
@@ -146,20 +151,28 @@ class LossScaledWrongly(Rule):
                     ast.unparse(value.right)
                 ]
                 if all(re.search(r"micro_batch", text) for text in made) and project.knowledge(_has_replicas):
-                    what = "counts the micro-batches of all replicas for each of them"
-                    yield self._found(frame, value, what, "Divide by the data-parallel size as well.")
+                    what = tr("counts the micro-batches of all replicas for each of them")
+                    yield self._found(frame, value, what, tr("Divide by the data-parallel size as well."))
 
     def _scale(self, cls: ClassFacts, attr: str, node: ast.BinOp) -> Finding:
-        what = "gives an auxiliary loss its full gradient in each micro-batch: nothing ever sets the factor"
+        what = tr(
+            "gives an auxiliary loss its full gradient in each micro-batch: nothing ever sets the factor"
+        )
         return self.finding(
             place_of(cls.module, node),
             object=cls.name,
             evidence=(
-                Evidence(cls.module.display, node.lineno, f"`{cls.name}.{attr}` keeps its first value"),
+                Evidence(
+                    cls.module.display,
+                    node.lineno,
+                    tr("`%(cls)s.%(attr)s` keeps its first value", cls=cls.name, attr=attr),
+                ),
             ),
             text=ast.unparse(node)[:60],
             what=what,
-            advice=f"Set `{cls.name}.{attr} = 1.0 / num_microbatches` before each step.",
+            advice=tr(
+                "Set `%(cls)s.%(attr)s = 1.0 / num_microbatches` before each step.", cls=cls.name, attr=attr
+            ),
         )
 
     def _found(self, frame: Frame, node: ast.expr, what: str, advice: str) -> Finding:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..facts.module import ClassFacts, ModuleFacts
 from ..finding import Evidence, Finding
+from ..language import tr
 from ..project.mask_code import (
     callers_of,
     constant_masks,
@@ -143,17 +144,24 @@ class MaskLogicReplaced(Rule):
         name = computes.name
         for method in cls.methods.values():
             for node in constant_masks(method) if method.name != "__init__" else ():
-                text = f"`{ast.unparse(node.targets[0])}` of `{cls.name}` is a constant, the original model computes it"
-                yield self._wrong(cls.module, node, cls, f"{text} with `{name}`")
+                text = tr(
+                    "`%(targets)s` of `%(cls)s` is a constant, the original model computes it",
+                    targets=ast.unparse(node.targets[0]),
+                    cls=cls.name,
+                )
+                yield self._wrong(cls.module, node, cls, tr("%(text)s with `%(name)s`", text=text, name=name))
         mine = mask_function(project, cls)
         if mine is not None and mine[1].name == name and mine[1] is not computes:
             theirs, found = reductions(computes), reductions(mine[1])
             other = [node for key, node in found.items() if key not in theirs]
             if found.keys() != theirs.keys():
-                text = (
-                    f"`{name}` of `{cls.name}` joins points in another way than `{name}` of `{original.name}`"
+                text = tr(
+                    "`%(name)s` of `%(cls)s` joins points in another way than `%(name)s` of `%(original)s`",
+                    name=name,
+                    cls=cls.name,
+                    original=original.name,
                 )
-                at = Evidence(module.display, computes.lineno, "the original's is here")
+                at = Evidence(module.display, computes.lineno, tr("the original's is here"))
                 yield self._wrong(mine[0], other[0] if other else mine[1], cls, text, at)
         calls = list(callers_of(project, cls, name))
         if calls and _all_guarded(project, original, name):
@@ -162,14 +170,21 @@ class MaskLogicReplaced(Rule):
             if not any(
                 map(tests_for_no_mask, [*guards, mine[0].text_of(mine[1]) if mine is not None else ""])
             ):
-                text = f"`{cls.name}` calls `{name}` without the original's branch for a mask that is None"
+                text = tr(
+                    "`%(cls)s` calls `%(name)s` without the original's branch for a mask that is None",
+                    cls=cls.name,
+                    name=name,
+                )
                 yield self._wrong(cls.module, calls[0][1], cls, text)
                 return
         if not calls and all(masked for _, masked in dicts_of_x(original)):
             for made, masked in dicts_of_x(cls) if any(dicts_of_x(original)) else ():
                 if not masked:
-                    text = (
-                        f"`{cls.name}` hands no mask on where `{original.name}` gives the result of `{name}`"
+                    text = tr(
+                        "`%(cls)s` hands no mask on where `%(original)s` gives the result of `%(name)s`",
+                        cls=cls.name,
+                        original=original.name,
+                        name=name,
                     )
                     yield self._wrong(cls.module, made, cls, text)
 

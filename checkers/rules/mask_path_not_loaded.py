@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..files.source import read_regular
 from ..finding import Finding
+from ..language import tr
 from ..project.mask_code import TENSOR_ONLY, first_use, loads_path, mask_parameter, stays_array
 from ..project.originals import Originals
 from ..project.project import Project
@@ -114,17 +115,17 @@ def _reason(project: Project, stage: Stage, parameter: ast.arg) -> str | None:
     init = stage.cls.methods["__init__"]
     default = parameters(init).get(parameter.arg)
     if isinstance(default, ast.Constant) and isinstance(default.value, str):
-        return f"its default is {default.value!r}"
+        return tr("its default is %(value)s", value=repr(default.value))
     if parameter.annotation is not None and re.search(
         r"\b(str|Path|PathLike)\b", ast.unparse(parameter.annotation)
     ):
-        return f"it is annotated {ast.unparse(parameter.annotation)}"
+        return tr("it is annotated %(annotation)s", annotation=ast.unparse(parameter.annotation))
     for other in stage.family.stages:
         if other is not stage and loads_path(project, other.cls):
-            return f"`{other.cls.name}` loads it from a path"
+            return tr("`%(cls)s` loads it from a path", cls=other.cls.name)
     original = project.knowledge(Originals).of(stage.family)
     if original is not None and mask_parameter(original) is not None and loads_path(project, original):
-        return f"the original `{original.name}` loads it from a path"
+        return tr("the original `%(original)s` loads it from a path", original=original.name)
     return _in_yaml(stage.family)
 
 
@@ -138,5 +139,5 @@ def _in_yaml(family: Family) -> str | None:
                 continue
             value = re.search(r"(?m)^\s*(?:mask|mask_full|mask_path)\s*:\s*(\S+\.(?:npy|npz|nc|pt|h5))", text)
             if value:
-                return f"{path.name} says {value[1]}"
+                return tr("%(path)s says %(value)s", path=path.name, value=value[1])
     return None

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..finding import Finding
+from ..language import tr
 from ..project.training import Training
 from ..rule import Rule, Scope, Symptom
 from ..tpstate.verdicts import place_of
@@ -85,11 +86,11 @@ def _problem(spec: ast.arguments) -> str | None:
     named = [arg.arg for arg in (*spec.args, *spec.kwonlyargs)]
     missing = [name for name in _GIVEN if name not in named] if spec.kwarg is None else []
     if missing:
-        return f"it takes no `{missing[0]}`"
+        return tr("it takes no `%(missing)s`", missing=missing[0])
     positional = [arg.arg for arg in (*spec.posonlyargs, *spec.args)]
     required = positional[: len(positional) - len(spec.defaults)]
     required += [
         arg.arg for arg, default in zip(spec.kwonlyargs, spec.kw_defaults, strict=True) if default is None
     ]
     extra = [name for name in required if name not in _GIVEN]
-    return f"nothing is given for `{extra[0]}`" if extra else None
+    return tr("nothing is given for `%(extra)s`", extra=extra[0]) if extra else None

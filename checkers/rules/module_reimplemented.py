@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..facts.module import ClassFacts, ModuleFacts
 from ..finding import Evidence, Finding
+from ..language import tr
 from ..project.distributed import distributed_classes, original_of, original_path
 from ..project.project import Project
 from ..rule import Rule, Scope, Symptom
@@ -112,7 +113,9 @@ class ModuleReimplemented(Rule):
         return self.finding(
             head(Site(module, node), node),
             object=node.name,
-            evidence=(Evidence(other.display, there.lineno, f"`{there.name}` is already here"),),
+            evidence=(
+                Evidence(other.display, there.lineno, tr("`%(there)s` is already here", there=there.name)),
+            ),
             name=node.name,
             other=there.name,
             path=other.display,

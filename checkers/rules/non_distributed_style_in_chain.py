@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ..facts.module import ClassFacts
 from ..facts.nodes import walk
 from ..finding import Finding
+from ..language import tr
 from ..project.counterparts import missing_counterparts
 from ..project.distributed import distributed_name, is_named_distributed
 from ..project.project import External
@@ -122,7 +123,7 @@ class NonDistributedStyleInChain(Rule):
             yield self.finding(
                 site_place(site),
                 object=owner.name if owner is not None else event.root.name,
-                evidence=(at(Site(cls.module, layer), f"`{cls.name}` builds it here"),),
+                evidence=(at(Site(cls.module, layer), tr("`%(cls)s` builds it here", cls=cls.name)),),
                 call=callee_text(site),
                 root=stage_of[id(event.root)],
                 layer=ast.unparse(layer.func),

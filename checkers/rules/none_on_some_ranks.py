@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..finding import Evidence, Finding
+from ..language import tr
 from ..rule import Rule, Symptom
 from ..spmd.absent import Absent, absent_in, uses
 from ..spmd.frames import Frame, functions, returns
@@ -69,7 +70,11 @@ class NoneOnSomeRanks(Rule):
             for text, absent in _held(frame):
                 for node in uses(frame, text, absent.line if absent.frame.scope is frame.scope else 0):
                     test = ast.unparse(absent.test)
-                    made = f"`{absent.name}` stays None where `{test}` does not hold"
+                    made = tr(
+                        "`%(absent)s` stays None where `%(test)s` does not hold",
+                        absent=absent.name,
+                        test=test,
+                    )
                     yield self.finding(
                         place_of(frame.module, node),
                         object=frame.scope.function.name if frame.scope.function is not None else "",

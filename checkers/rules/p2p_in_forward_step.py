@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..finding import Evidence, Finding
+from ..language import tr
 from ..project.training import Training
 from ..rule import Rule, Symptom
 from ..spmd.collectives import torch_name, written
@@ -72,7 +73,7 @@ class P2pInForwardStep(Rule):
                 continue
             if torch_name(node, frame) in POINT_TO_POINT:
                 where, shown = entry or (frame, node)
-                text = f"`{written(node)}` sends or receives"
+                text = tr("`%(node)s` sends or receives", node=written(node))
                 yield self.finding(
                     place_of(where.module, shown),
                     object=step,

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..finding import Finding
+from ..language import tr
 from ..rule import Rule, Symptom
 from ..tpstate.inputs import layer_row
 from ..tpstate.provider_table import COLUMN, ROW
@@ -109,7 +110,7 @@ class ParallelAttentionIncomplete(Rule):
         return self.finding(
             site_place(value.made_at),
             object=owner,
-            evidence=(at(other.made_at, f"`{parallel}` is tensor-parallel"),),
+            evidence=(at(other.made_at, tr("`%(parallel)s` is tensor-parallel", parallel=parallel)),),
             plain=plain,
             kind=kind,
             parallel=parallel,

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..finding import Edit, Finding, Fix
+from ..language import listed, tr
 from ..rule import Rule, Symptom
 from ..tpstate.config_chain import is_unknown_copy, provider_of
 from ..tpstate.events import Built
@@ -107,7 +108,11 @@ def _problem(event: Built) -> tuple[str, str] | None:
     surplus = row.keyword_only and event.positional > len(row.positional) and "*" not in event.keywords
     if surplus:
         problems.append(
-            f"with {event.positional} arguments by position, of which only {len(row.positional)} may be"
+            tr(
+                "with %(positional)s arguments by position, of which only %(number)s may be",
+                positional=event.positional,
+                number=len(row.positional),
+            )
         )
         hints.append(_by_keyword(row))
     known = accepts(row)
@@ -115,15 +120,17 @@ def _problem(event: Built) -> tuple[str, str] | None:
         name for name in event.keywords if known is not None and name not in known and name not in ("**", "*")
     ]
     if unknown:
-        problems.append(f"with `{unknown[0]}`, which it does not take")
-        hints.append(f"It takes: {', '.join(sorted(known or ()))}.")
+        problems.append(tr("with `%(unknown)s`, which it does not take", unknown=unknown[0]))
+        hints.append(tr("It takes: %(names)s.", names=", ".join(sorted(known or ()))))
     missing = [] if event.open_keywords else [name for name in row.required if name not in event.obj.args]
     if surplus or missing == ["config"]:
         missing = [name for name in missing if name != "config"]
     if missing:
-        problems.append(f"without {', '.join(f'`{name}`' for name in missing)}")
-        hints.append(f"Pass {', '.join(f'`{name}={_value(name)}`' for name in missing)}.")
-    return (" and ".join(problems), " ".join(hints)) if problems else None
+        problems.append(tr("without %(missing)s", missing=", ".join(f"`{name}`" for name in missing)))
+        hints.append(
+            tr("Pass %(missing)s.", missing=", ".join(f"`{name}={_value(name)}`" for name in missing))
+        )
+    return (listed(" and ", problems), listed(" ", hints)) if problems else None
 
 
 def _typed(event: Built, row: Provider) -> Fix | None:
@@ -152,7 +159,10 @@ def _typed(event: Built, row: Provider) -> Fix | None:
 
 
 def _by_keyword(row: Provider) -> str:
-    return f"Only `{'`, `'.join(row.positional)}` may be given by position: write `config=config` and so on."
+    return tr(
+        "Only `%(positional)s` may be given by position: write `config=config` and so on.",
+        positional="`, `".join(row.positional),
+    )
 
 
 _VALUES = {"config": "config", "init_method": "config.init_method", "bias": "True", "skip_bias_add": "False"}

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..finding import Finding
+from ..language import tr
 from ..rule import Rule, Symptom
 from ..tpstate.events import WeightTaken
 from ..tpstate.inputs import layer_row
@@ -84,7 +85,9 @@ class ParallelLayerBypassed(Rule):
                 yield self.finding(
                     site_place(event.site),
                     object=owner_name(event),
-                    evidence=(at(event.layer.made_at, f"`{label(event.layer)}` is built here"),),
+                    evidence=(
+                        at(event.layer.made_at, tr("`%(layer)s` is built here", layer=label(event.layer))),
+                    ),
                     layer=label(event.layer),
                     collective="all-reduce" if row.kind == ROW else "gather",
                 )

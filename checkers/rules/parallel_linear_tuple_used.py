@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..finding import Edit, Finding, Fix, Place
+from ..language import tr
 from ..rule import Rule, Symptom
 from ..tpstate.events import OUTPUT_LOST, PairUsed
 from ..tpstate.fixes import replace, safe, statement_of
@@ -84,7 +85,12 @@ class ParallelLinearTupleUsed(Rule):
             yield self.finding(
                 site_place(chosen.site),
                 object=owner_name(chosen),
-                evidence=(at(call, f"`{label(chosen.pair.layer)}` is called here and returns the pair"),),
+                evidence=(
+                    at(
+                        call,
+                        tr("`%(layer)s` is called here and returns the pair", layer=label(chosen.pair.layer)),
+                    ),
+                ),
                 fix=_fix(chosen),
                 decided=event is not None,
                 layer=label(chosen.pair.layer),

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..finding import Finding
+from ..language import tr
 from ..rule import Rule, Symptom
 from ..tpstate.events import ParallelCall
 from ..tpstate.inputs import size
@@ -83,7 +84,14 @@ class ParallelLinearWidthMismatch(Rule):
                 object=owner_name(event),
                 evidence=(
                     *evidence(why(given)),
-                    at(event.layer.made_at, f"`{label(event.layer)}` is built for {takes} channels"),
+                    at(
+                        event.layer.made_at,
+                        tr(
+                            "`%(layer)s` is built for %(takes)s channels",
+                            layer=label(event.layer),
+                            takes=takes,
+                        ),
+                    ),
                 ),
                 layer=label(event.layer),
                 takes=takes,

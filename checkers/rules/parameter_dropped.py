@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ..facts.module import ClassFacts
 from ..facts.nodes import walk
 from ..finding import Evidence, Finding
+from ..language import tr
 from ..project.distributed import distributed_classes, handed_on, original_of, used_names
 from ..rule import Rule, Symptom
 from ..tpstate.verdicts import place_of
@@ -95,7 +96,11 @@ class ParameterDropped(Rule):
                         place_of(cls.module, arg),
                         object=cls.name,
                         evidence=(
-                            Evidence(original.module.display, line, f"`{original.name}` passes it on here"),
+                            Evidence(
+                                original.module.display,
+                                line,
+                                tr("`%(original)s` passes it on here", original=original.name),
+                            ),
                         ),
                         cls=cls.name,
                         name=arg.arg,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..facts.module import ClassFacts
 from ..finding import Finding
+from ..language import tr
 from ..project.project import External
 from ..rule import Rule, Scope, Symptom
 from ..tpstate.inputs import layer_row
@@ -92,7 +93,7 @@ class PlainLinearInDistributed(Rule):
             return f"nn.{dotted.rsplit('.', 1)[-1]}"
         facts = value.cls.facts
         if facts is not None and facts.name in ("Mlp", "MLP") and self._is_plain(analysis, facts, value):
-            return f"`{facts.name}`, which holds nn.Linear,"
+            return tr("`%(facts)s`, which holds nn.Linear,", facts=facts.name)
         return ""
 
     @staticmethod

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..facts.module import ModuleFacts
 from ..finding import Finding, Fix
+from ..language import tr
 from ..project.training import PretrainCall, Training
 from ..rule import Rule, Scope, Symptom
 from ..tpstate.fixes import replace, set_keyword, unsafe
@@ -110,13 +111,16 @@ def _typed(module: ModuleFacts, call: PretrainCall, name: str, value: str) -> Fi
 def _problems(call: PretrainCall) -> Iterator[tuple[str, str]]:
     for name in _NEEDED:
         if name not in call.given and not call.is_open:
-            yield f"without `{name}`", f"{name}={name}"
+            yield tr("without `%(name)s`", name=name), f"{name}={name}"
     model_type = call.given.get("model_type")
     if model_type is None:
         if not call.is_open:
-            yield "without `model_type`", "model_type=None"
+            yield tr("without `model_type`"), "model_type=None"
     elif isinstance(model_type, ast.Attribute | ast.Constant) and not _is(model_type, None):
-        yield f"with model_type={ast.unparse(model_type)}, and stages have none", "model_type=None"
+        yield (
+            tr("with model_type=%(model_type)s, and stages have none", model_type=ast.unparse(model_type)),
+            "model_type=None",
+        )
     yield from _loader(call)
 
 
@@ -125,7 +129,7 @@ def _loader(call: PretrainCall) -> Iterator[tuple[str, str]]:
     wanted = "args_defaults={'dataloader_type': 'cyclic'}"
     if defaults is None:
         if not call.is_open:
-            yield "without args_defaults, so the loader is not the cyclic one", wanted
+            yield tr("without args_defaults, so the loader is not the cyclic one"), wanted
         return
     if isinstance(defaults, ast.Name):
         defaults = call.scope.value(defaults.id)
@@ -140,9 +144,9 @@ def _loader(call: PretrainCall) -> Iterator[tuple[str, str]]:
         return
     given = entries.get("dataloader_type")
     if given is None:
-        yield "with args_defaults that lack dataloader_type", wanted
+        yield tr("with args_defaults that lack dataloader_type"), wanted
     elif isinstance(given, ast.Constant) and given.value not in ("cyclic", "external"):
-        yield f"with dataloader_type {given.value!r}", wanted
+        yield tr("with dataloader_type %(value)s", value=repr(given.value)), wanted
 
 
 def _is(node: ast.expr, value: object) -> bool:

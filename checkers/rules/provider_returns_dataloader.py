@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..facts.module import ClassFacts
 from ..finding import Finding
+from ..language import tr
 from ..project.project import External, dotted_name
 from ..project.scopes import Opaque
 from ..project.scopes import Scope as Names
@@ -109,13 +110,13 @@ def _problem(script: TrainingScript, provider: Names, value: ast.expr) -> str | 
         value = provider.value(value.id) or value
     value = _made_of(provider, value)
     if isinstance(value, ast.ListComp | ast.GeneratorExp) and _is_loader(script, provider, value.elt):
-        return f"DataLoaders, each `{ast.unparse(value.elt)}`"
+        return tr("DataLoaders, each `%(elt)s`", elt=ast.unparse(value.elt))
     if not isinstance(value, ast.Tuple):
-        return "one DataLoader" if _is_loader(script, provider, value) else None
+        return tr("one DataLoader") if _is_loader(script, provider, value) else None
     if any(isinstance(item, ast.Starred) for item in value.elts):
         return None
     if len(value.elts) != 3:
-        return f"{len(value.elts)} values"
+        return tr("%(number)s values", number=len(value.elts))
     loaders = [item for item in value.elts if _is_loader(script, provider, item)]
     return f"a DataLoader, `{ast.unparse(loaders[0])}`" if loaders else None
 

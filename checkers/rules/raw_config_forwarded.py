@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..facts.nodes import walk
 from ..finding import Edit, Finding, Fix, joined
+from ..language import tr
 from ..project.stage_classes import parameters
 from ..project.stages import Stage, Stages
 from ..rule import Rule, Symptom
@@ -91,7 +92,7 @@ class RawConfigForwarded(Rule):
                         if (stage.cls.module.display, *call, taken_as) not in rejected
                     ]
                     if found:
-                        yield joined(found, "handed on here, too")
+                        yield joined(found, tr("handed on here, too"))
 
     def _handed_on(
         self, stage: Stage, init: ast.FunctionDef, name: str

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ..facts.module import ClassFacts
 from ..facts.nodes import walk
 from ..finding import Evidence, Finding
+from ..language import tr
 from ..project.project import dotted_name
 from ..project.stages import Stages
 from ..rule import Rule, Symptom
@@ -86,7 +87,11 @@ class ReceivedTensorChangedInPlace(Rule):
                 yield self.finding(
                     place_of(cls.module, statement),
                     object=cls.name,
-                    evidence=(Evidence(cls.module.display, received[name], f"`{name}` is received here"),),
+                    evidence=(
+                        Evidence(
+                            cls.module.display, received[name], tr("`%(name)s` is received here", name=name)
+                        ),
+                    ),
                     name=name,
                     how=how,
                     typed=typed,

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..finding import Evidence, Finding, Fix
+from ..language import tr
 from ..project.project import Project
 from ..rule import Rule, Symptom
 from ..spmd.axes import group_axes, size_axes
@@ -71,9 +72,11 @@ class ReducedOverWrongGroup(Rule):
             entered = analysis.project.knowledge(Entered).of(frame)
             for entry in entered:
                 yield from self._against(
-                    entry, frame, _size(entry, frame, entered), "is divided by the size of"
+                    entry, frame, _size(entry, frame, entered), tr("is divided by the size of")
                 )
-                yield from self._against(entry, frame, _length(entry, frame), "its list has the length of")
+                yield from self._against(
+                    entry, frame, _length(entry, frame), tr("its list has the length of")
+                )
                 yield from self._against(entry, frame, _region(entry), "")
             if analysis.project.knowledge(_deals_to_replicas):
                 yield from self._batch(frame)
@@ -88,13 +91,15 @@ class ReducedOverWrongGroup(Rule):
         if other is None or not entry.axes:
             return
         node, axes = other
-        subject = ast.unparse(entry.node.args[0])[:40] if entry.node.args else "the value"
+        subject = ast.unparse(entry.node.args[0])[:40] if entry.node.args else tr("the value")
         if how.startswith("is"):
-            against = f"`{subject}` {how} the {text_of(axes)} group"
+            against = tr(
+                "`%(subject)s` %(how)s the %(axes)s group", subject=subject, how=how, axes=text_of(axes)
+            )
         elif how:
-            against = f"{how} the {text_of(axes)} group"
+            against = tr("%(how)s the %(axes)s group", how=how, axes=text_of(axes))
         else:
-            against = "it completes what is split over the tensor-parallel ranks"
+            against = tr("it completes what is split over the tensor-parallel ranks")
         yield self._found(entry, frame, node, against, axes)
 
     def _found(self, entry: Collective, frame: Frame, node: ast.AST, against: str, axes: Axes) -> Finding:
@@ -120,7 +125,7 @@ class ReducedOverWrongGroup(Rule):
             if isinstance(call, ast.Call) and inner is not None:
                 for entry in frame.project.knowledge(Entered).of(inner):
                     if entry.name == "broadcast" and entry.axes == WORLD and entry.is_torch:
-                        against = (
+                        against = tr(
                             "samples are dealt to the data-parallel replicas, and each has a batch of its own"
                         )
                         yield self._found(entry, inner, call, against, TP)
@@ -138,8 +143,9 @@ class ReducedOverWrongGroup(Rule):
                 else None
             )
             if axes and not axes & TP and marked is not None:
-                against = (
-                    f"`{marked.id}` belong to parameters marked `sequence_parallel`: parts of a sum over tp"
+                against = tr(
+                    "`%(id)s` belong to parameters marked `sequence_parallel`: parts of a sum over tp",
+                    id=marked.id,
                 )
                 entry = Collective(call, "", axes, arg, False)
                 yield self._found(entry, frame, marked, against, TP)

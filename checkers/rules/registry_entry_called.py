@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..finding import Finding
+from ..language import tr
 from ..rule import Rule, Symptom
 from ..tpstate.events import EntryCalled
 from ..tpstate.verdicts import at, by_site, first_certain, owner_name, site_place
@@ -64,7 +65,7 @@ class RegistryEntryCalled(Rule):
             yield self.finding(
                 site_place(chosen.site),
                 object=owner_name(chosen),
-                evidence=(at(outer, "called from here"),) if outer is not None else (),
+                evidence=(at(outer, tr("called from here")),) if outer is not None else (),
                 decided=event is not None,
                 entry=chosen.entry,
             )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from ..facts.module import ClassFacts
 from ..facts.nodes import walk
 from ..finding import Finding
+from ..language import tr
 from ..project.project import External, Project, dotted_name
 from ..project.stage_classes import parameters
 from ..rule import Rule, Symptom
@@ -110,7 +111,10 @@ class ReplicatedParameterUnsynced(Rule):
             yield self.finding(
                 place_of(site.module, site.node),
                 object=owner_name(event),
-                evidence=(*evidence(event.tokens.why), at(event.site, "it is given one rank's tokens here")),
+                evidence=(
+                    *evidence(event.tokens.why),
+                    at(event.site, tr("it is given one rank's tokens here")),
+                ),
                 name=label(event.module),
                 typed="sequence_parallel=config.sequence_parallel"
                 if own

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..facts.module import ModuleFacts
 from ..finding import Finding
+from ..language import listed, tr
 from ..project.rolls import Roll, rolls_of, undone_otherwise
 from ..rule import Rule, Symptom
 from ..tpstate.events import Site
@@ -72,11 +73,16 @@ class RollUnrollMismatch(Rule):
         return self.finding(
             place_of(module, odd.node),
             object=function.name,
-            evidence=(at(Site(module, other.node), f"rolled by ({', '.join(other.shifts)}) here"),),
+            evidence=(
+                at(
+                    Site(module, other.node),
+                    tr("rolled by (%(shifts)s) here", shifts=", ".join(other.shifts)),
+                ),
+            ),
             fix=unsafe(*(replace(module, shifts[axis], entries[axis]) for axis in axes)),
-            axes=" and ".join(f"axis {odd.dims[axis]}" for axis in axes),
-            shift=" and ".join(f"`{odd.shifts[axis]}`" for axis in axes),
-            other=" and ".join(f"`{other.shifts[axis]}`" for axis in axes),
+            axes=listed(" and ", (tr("axis %(dims)s", dims=odd.dims[axis]) for axis in axes)),
+            shift=listed(" and ", (f"`{odd.shifts[axis]}`" for axis in axes)),
+            other=listed(" and ", (f"`{other.shifts[axis]}`" for axis in axes)),
             line=other.node.lineno,
             verb="rolls" if odd.is_forward else "restores",
             typed=", ".join(entries.get(axis, shift) for axis, shift in enumerate(odd.shifts)),

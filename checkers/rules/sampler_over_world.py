@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..facts.module import ClassFacts
 from ..finding import Evidence, Finding, Fix
+from ..language import tr
 from ..project.project import External
 from ..rule import Rule, Symptom
 from ..spmd.axes import last_name, size_axes, varies
@@ -89,7 +90,9 @@ class SamplerOverWorld(Rule):
                         object=frame.cls.name if frame.cls is not None else "",
                         evidence=(Evidence(frame.module.display, node.lineno, text),),
                         what=what,
-                        axes="the global rank" if axes == WORLD else f"the {text_of(axes)} rank",
+                        axes=tr("the global rank")
+                        if axes == WORLD
+                        else tr("the %(axes)s rank", axes=text_of(axes)),
                         fix=_by_replica(node, frame),
                     )
 
@@ -109,7 +112,7 @@ def _torch_sampler(node: ast.AST, frame: Frame) -> tuple[str, Axes, str] | None:
         return None
     rank = frame.argument(node, "rank", 2)
     if rank is None or (isinstance(rank, ast.Constant) and rank.value is None):
-        return "DistributedSampler", WORLD, "without `rank` it takes the global rank"
+        return "DistributedSampler", WORLD, tr("without `rank` it takes the global rank")
     held = frame.definitions(rank) if isinstance(rank, ast.Name) else []
     if any(varies(value, where) == DP for value, where in held):
         return None  # `rank = global_rank`, and that of the replica wherever the model is split
@@ -132,7 +135,7 @@ def _strided(node: ast.AST, frame: Frame) -> tuple[str, Axes, str] | None:
 def _judged(what: str, axes: Axes | None, rank: ast.expr) -> tuple[str, Axes, str] | None:
     if not axes or (axes & DP and axes != WORLD) or not axes & (MODEL | DP):
         return None
-    return what, axes, f"`{ast.unparse(rank)}` differs inside a model replica"
+    return what, axes, tr("`%(rank)s` differs inside a model replica", rank=ast.unparse(rank))
 
 
 def _by_replica(node: ast.expr, frame: Frame) -> Fix | None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..facts.module import ModuleFacts
 from ..finding import Evidence, Finding
+from ..language import tr
 from ..project.project import Project, dotted_name
 from ..rule import Rule, Symptom
 from ..spmd.axes import size_axes
@@ -106,16 +107,25 @@ class ScheduleArgumentMismatch(Rule):
         text = ast.unparse(word.value)
         evidence: tuple[Evidence, ...] = ()
         if word.arg in _OTHERS and _OTHERS[word.arg].search(dotted_name(word.value) or ""):
-            what, advice = "which by its name is another size", f"Give `{word.arg}` its own size."
+            what, advice = (
+                tr("which by its name is another size"),
+                tr("Give `%(arg)s` its own size.", arg=word.arg),
+            )
         elif word.arg == "seq_length" and _is_divided(word.value, frame):
-            what = "and divides by the tensor-parallel size once more itself"
-            advice = "Give it the length of the whole sequence."
+            what = tr("and divides by the tensor-parallel size once more itself")
+            advice = tr("Give it the length of the whole sequence.")
         elif word.arg == "seq_length" and (found := _part_of(project, text)) is not None:
             name, node, module = found
             shown = ast.unparse(node)
-            what = f"a part of `{name}`: the activations have `{shown}` positions"
-            advice = f"Give it `{name}`, the length of the whole sequence."
-            evidence = (Evidence(module.display, node.lineno, f"`{name}` is `{shown}`"),)
+            what = tr(
+                "a part of `%(name)s`: the activations have `%(shown)s` positions", name=name, shown=shown
+            )
+            advice = tr("Give it `%(name)s`, the length of the whole sequence.", name=name)
+            evidence = (
+                Evidence(
+                    module.display, node.lineno, tr("`%(name)s` is `%(shown)s`", name=name, shown=shown)
+                ),
+            )
         else:
             return
         yield self.finding(

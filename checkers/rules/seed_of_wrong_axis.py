@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..finding import Evidence, Finding
+from ..language import tr
 from ..project.project import Project
 from ..rule import Rule, Symptom
 from ..spmd.axes import last_name
@@ -80,13 +81,15 @@ class SeedOfWrongAxis(Rule):
 
     def _default(self, node: ast.Call, frame: Frame, project: Project) -> Iterator[Finding]:
         axes = depends(node.args[0], frame)
-        advice = "Leave that rank out: `model_parallel_cuda_manual_seed(seed)` gives split layers their own stream."
+        advice = tr(
+            "Leave that rank out: `model_parallel_cuda_manual_seed(seed)` gives split layers their own stream."
+        )
         if axes & TP:
             yield self._found(
-                node, frame, axes, "what the tensor-parallel ranks share is drawn differently", advice
+                node, frame, axes, tr("what the tensor-parallel ranks share is drawn differently"), advice
             )
         elif axes & DP and not project.knowledge(_replicas_made_equal):
-            yield self._found(node, frame, axes, "the replicas start from different weights", advice)
+            yield self._found(node, frame, axes, tr("the replicas start from different weights"), advice)
 
     def _sampler(self, frame: Frame) -> Iterator[Finding]:
         """An order that each replica shuffles differently before it takes its share."""
@@ -101,14 +104,16 @@ class SeedOfWrongAxis(Rule):
             if isinstance(node, ast.Call) and is_seed:
                 axes = depends(node.args[0], frame)
                 if axes and any(axes & share for share in shares):
-                    why = "each replica shuffles another order and takes its share of that: samples come twice or never"
+                    why = tr(
+                        "each replica shuffles another order and takes its share of that: samples come twice or never"
+                    )
                     yield self._found(
-                        node, frame, axes, why, "Leave the rank out: all replicas share one order."
+                        node, frame, axes, why, tr("Leave the rank out: all replicas share one order.")
                     )
 
     def _found(self, node: ast.Call, frame: Frame, axes: Axes, why: str, advice: str) -> Finding:
-        name = "the global rank" if axes == WORLD else f"the {text_of(axes)} rank"
-        text = f"`{ast.unparse(node.args[0])}` depends on {name}"
+        name = tr("the global rank") if axes == WORLD else tr("the %(axes)s rank", axes=text_of(axes))
+        text = tr("`%(args)s` depends on %(name)s", args=ast.unparse(node.args[0]), name=name)
         return self.finding(
             place_of(frame.module, node),
             object=frame.scope.function.name if frame.scope.function is not None else "",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..facts.module import ClassFacts
 from ..finding import Finding, Fix
+from ..language import tr
 from ..rule import Rule, Symptom
 from ..tpstate.events import ParameterMade
 from ..tpstate.fixes import add_import, framework_of, lines_after, statement_of, unsafe
@@ -109,12 +110,16 @@ def _mark(event: ParameterMade) -> tuple[str, Fix | None]:
     cut = _cut_axes(event)
     if len(cut) != 1:
         typed = f"set_tensor_model_parallel_attributes({name}, is_parallel=True, dim=…, stride=1)"
-        return f"Call `{typed}` on it, with the number of the axis that is divided by the TP size.", None
+        return tr(
+            "Call `%(typed)s` on it, with the number of the axis that is divided by the TP size.", typed=typed
+        ), None
     typed = f"set_tensor_model_parallel_attributes({name}, is_parallel=True, dim={cut[0]}, stride=1)"
     source = f"{framework_of(module)}.core.tensor_parallel"
     imported = add_import(module, source, "set_tensor_model_parallel_attributes")
     line = lines_after(module, node, typed) if is_bound else None
-    return f"Call `{typed}`: axis {cut[0]} is the one that was cut.", unsafe(line, *imported)
+    return tr("Call `%(typed)s`: axis %(cut)s is the one that was cut.", typed=typed, cut=cut[0]), unsafe(
+        line, *imported
+    )
 
 
 def _cut_axes(event: ParameterMade) -> list[int]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from ..finding import Finding
+from ..language import tr
 from ..rule import Rule, Symptom
 from ..tpstate.completion import completed_later
 from ..tpstate.events import Event, ParallelCall, ShardedEscape, Site, SplitWhole, WholeNeeded
@@ -126,7 +127,7 @@ class ShardedValueEscapes(Rule):
                     site_place(cut.site),
                     object=owner_name(cut),
                     evidence=evidence(why(cut.tensor)),
-                    consumer="a split into sizes that add up to all ranks' width",
+                    consumer=tr("a split into sizes that add up to all ranks' width"),
                 )
 
 

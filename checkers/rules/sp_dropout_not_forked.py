@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..finding import Evidence, Finding
+from ..language import tr
 from ..project.enclosing import calls_within, is_forked
 from ..project.project import External, Project, dotted_name
 from ..project.sequence_regions import SCATTER, RegionCall, SequenceRegions, torch_layers
@@ -95,7 +96,7 @@ class SpDropoutNotForked(Rule):
                             Evidence(
                                 call.cls.module.display,
                                 call.node.lineno,
-                                f"`{value}` is scattered along the sequence",
+                                tr("`%(value)s` is scattered along the sequence", value=value),
                             ),
                         ),
                         value=value,

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..finding import Evidence, Finding
+from ..language import tr
 from ..project.project import External, Project, dotted_name
 from ..project.sequence_regions import GATHER, RegionCall, SequenceRegions, torch_layers
 from ..rule import Rule, Symptom
@@ -78,7 +79,9 @@ class SpGatherGradOfReplicated(Rule):
                     object=call.cls.name,
                     evidence=(
                         Evidence(
-                            call.cls.module.display, layer.lineno, f"`{ast.unparse(layer)}` is not split"
+                            call.cls.module.display,
+                            layer.lineno,
+                            tr("`%(layer)s` is not split", layer=ast.unparse(layer)),
                         ),
                     ),
                     value=call.target,

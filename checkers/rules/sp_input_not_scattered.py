@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..finding import Finding
+from ..language import tr
 from ..rule import Rule, Symptom
 from ..tpstate.events import TokensGathered, TokensMixed
 from ..tpstate.verdicts import evidence, owner_name, site_place
@@ -90,6 +91,6 @@ class SpInputNotScattered(Rule):
                     object=owner_name(event),
                     evidence=evidence(event.tokens.why),
                     taker=event.taker,
-                    does="gathers the tokens again" if whole else "cuts the tokens again",
-                    held="all tokens" if whole else "one rank's tokens",
+                    does=tr("gathers the tokens again") if whole else tr("cuts the tokens again"),
+                    held=tr("all tokens") if whole else tr("one rank's tokens"),
                 )

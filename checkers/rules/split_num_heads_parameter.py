@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..finding import Finding
+from ..language import listed
 from ..rule import Rule, Scope, Symptom
 from ..tpstate.verdicts import place_of
 
@@ -54,7 +55,7 @@ class SplitNumHeadsParameter(Rule):
                 arg for arg in (*method.args.args, *method.args.kwonlyargs) if arg.arg.startswith("num_heads")
             ]
             if len(counts) > 1:
-                names = " and ".join(f"`{arg.arg}`" for arg in counts)
+                names = listed(" and ", (f"`{arg.arg}`" for arg in counts))
                 yield self.finding(
                     place_of(cls.module, counts[0]), object=cls.name, cls=cls.name, names=names
                 )

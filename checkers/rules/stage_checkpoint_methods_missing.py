@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from ..facts.module import ClassFacts, ModuleFacts
 from ..files.source import read_regular
 from ..finding import Finding, Fix, joined
+from ..language import tr
 from ..project.stage_classes import hidden_base, megatron_base
 from ..project.stages import Stage, Stages
 from ..rule import Rule, Symptom
@@ -144,7 +145,7 @@ class StageCheckpointMethodsMissing(Rule):
             text = finding.message.replace(stage.cls.name, "", 1)
             alike.setdefault((id(stage.family), text, finding.decided), []).append(finding)
         for found in alike.values():  # the stages of one model lack it alike
-            yield joined(found, "this stage, too")
+            yield joined(found, tr("this stage, too"))
 
     def _each(self, analysis: Analysis) -> Iterator[tuple[Stage, Finding]]:
         project = analysis.project
@@ -167,16 +168,21 @@ class StageCheckpointMethodsMissing(Rule):
             lost = _lost_layer(analysis, cls) if base else None
             if base and (lost is None or lost.owner is None):
                 continue
-            problem = f"`{cls.name}` has no `sharded_state_dict`, by which Megatron saves it"
+            problem = tr("`%(cls)s` has no `sharded_state_dict`, by which Megatron saves it", cls=cls.name)
             if lost is not None and lost.owner is not None:
-                problem = (
-                    f"the `sharded_state_dict` that `{cls.name}` inherits saves `{label(lost.obj)}`, below the plain "
-                    f"module `{lost.owner.name}`, as if every rank held the same"
+                problem = tr(
+                    "the `sharded_state_dict` that `%(cls)s` inherits saves `%(obj)s`, below the plain "
+                    "module `%(owner)s`, as if every rank held the same",
+                    cls=cls.name,
+                    obj=label(lost.obj),
+                    owner=lost.owner.name,
                 )
             finding = self.finding(
                 place_of(cls.module, cls.node),
                 object=cls.name,
-                evidence=(at(lost.site, f"`{label(lost.obj)}` is built here"),) if lost is not None else (),
+                evidence=(at(lost.site, tr("`%(obj)s` is built here", obj=label(lost.obj))),)
+                if lost is not None
+                else (),
                 fix=_typed(cls),
                 decided=bool(base) or project.method(cls, "state_dict_for_save_checkpoint") is None,
                 problem=problem,

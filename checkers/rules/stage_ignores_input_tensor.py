@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..facts.nodes import walk
 from ..finding import Finding
+from ..language import tr
 from ..project.boundary import Boundaries
 from ..project.project import Project, dotted_name
 from ..project.stage_classes import hidden_base, parameters
@@ -128,7 +129,7 @@ class StageIgnoresInputTensor(Rule):
                 yield self.finding(
                     where,
                     object=cls.name,
-                    evidence=(at(call, f"`{ast.unparse(call.node)}` does not give it"),),
+                    evidence=(at(call, tr("`%(node)s` does not give it", node=ast.unparse(call.node))),),
                     message="`%(cls)s` runs behind another stage, but its forward requires the argument `%(name)s`",
                     advice="Write `%(name)s=None`: the input comes from `self.input_tensor`.",
                     cls=cls.name,

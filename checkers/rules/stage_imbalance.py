@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..finding import Finding
+from ..language import tr
 from ..project.stages import Stages
 from ..rule import Rule, Symptom
 from ..tpstate.stage_models import balance
@@ -119,7 +120,7 @@ class StageImbalance(Rule):
                 place_of(heaviest.cls.module, heaviest.cls.node),
                 object=heaviest.cls.name,
                 cls=heaviest.cls.name,
-                share=f"{1 + found.deviation(heaviest):.2f} times",
+                share=tr("%(deviation).2f times", deviation=1 + found.deviation(heaviest)),
                 shares=shares,
                 method=found.method,
             )

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..finding import Evidence, Finding
+from ..language import tr
 from ..project.boundary import Boundaries
 from ..project.stage_classes import is_declared
 from ..rule import Rule, Symptom
@@ -80,7 +81,10 @@ class StageInputNotListSafe(Rule):
             use = TensorUse(stage).find()
             if use is not None:
                 node, frame = use
-                text = f"`set_input_tensor` keeps the list as it comes in `self.{stage.received}`"
+                text = tr(
+                    "`set_input_tensor` keeps the list as it comes in `self.%(received)s`",
+                    received=stage.received,
+                )
                 line = stage.setter.scope.function.lineno if stage.setter.scope.function is not None else 1
                 yield self.finding(
                     place_of(frame.module, node),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..facts.module import ClassFacts
 from ..finding import Finding
+from ..language import tr
 from ..project.project import Project, dotted_name
 from ..project.stages import StageMap, Stages
 from ..project.training import Training
@@ -80,18 +81,31 @@ class StageMapIncomplete(Rule):
             place = place_of(script.module, found.node)
             configs = script.shape_configs
             evidence = tuple(
-                at(Site(script.module, config.node), f"num_stages is {count}") for config in configs[:1]
+                at(Site(script.module, config.node), tr("num_stages is %(count)s", count=count))
+                for config in configs[:1]
             )
             missing = [rank for rank in range(count) if rank not in found.entries]
             extra = [rank for rank in found.entries if not 0 <= rank < count]
             if missing:
-                text = f"has no class for rank {', '.join(map(str, missing))} of {count} stages"
+                text = tr(
+                    "has no class for rank %(ranks)s of %(count)s stages",
+                    ranks=", ".join(map(str, missing)),
+                    count=count,
+                )
                 yield self.finding(place, evidence=evidence, problem=text, last=count - 1)
             elif extra:
-                text = f"has rank {', '.join(map(str, extra))}, and there are {count} stages"
+                text = tr(
+                    "has rank %(ranks)s, and there are %(count)s stages",
+                    ranks=", ".join(map(str, extra)),
+                    count=count,
+                )
                 yield self.finding(place, evidence=evidence, problem=text, last=count - 1)
             for rank, name in _no_stages(analysis.project, found):
-                text = f"gives rank {rank} `{name}`, which is no module with set_input_tensor"
+                text = tr(
+                    "gives rank %(rank)s `%(name)s`, which is no module with set_input_tensor",
+                    rank=rank,
+                    name=name,
+                )
                 yield self.finding(place, object=name, problem=text, last=count - 1)
             for text in _repeated(analysis.project, found):
                 yield self.finding(place, problem=text, last=count - 1)
@@ -107,7 +121,13 @@ def _repeated(project: Project, found: StageMap) -> Iterator[str]:
         stage = project.knowledge(Stages).of(cls)
         own = stage.family.at(rank) if stage is not None else None
         if own is not None and id(own.cls) not in mapped:
-            yield f"gives rank {rank} `{cls.name}`, the class of rank {first[id(cls)]}; `{own.cls.name}` has no rank"
+            yield tr(
+                "gives rank %(rank)s `%(cls)s`, the class of rank %(first)s; `%(other)s` has no rank",
+                rank=rank,
+                cls=cls.name,
+                first=first[id(cls)],
+                other=own.cls.name,
+            )
 
 
 def _no_stages(project: Project, found: StageMap) -> Iterator[tuple[int, str]]:

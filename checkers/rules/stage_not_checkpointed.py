@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from ..facts.module import ClassFacts, Import, ModuleFacts
 from ..facts.nodes import walk
 from ..finding import Edit, Finding, Fix
+from ..language import tr
 from ..project.boundary import Boundaries
 from ..project.flow import Seen
 from ..project.project import Project, dotted_name
@@ -107,7 +108,7 @@ def _wrapped(seen: Seen) -> tuple[str, Fix | None]:
         or not call.args
         or any(isinstance(part, ast.Starred) for part in call.args)
     ):
-        return f"Run `self.{seen.text}` under `checkpoint(function, False, *tensors)`.", None
+        return tr("Run `self.%(seen)s` under `checkpoint(function, False, *tensors)`.", seen=seen.text), None
     layer, args = ast.unparse(call.func), [ast.unparse(part) for part in call.args]
     bound = module.binding("checkpoint")
     is_torch = (
@@ -116,7 +117,7 @@ def _wrapped(seen: Seen) -> tuple[str, Fix | None]:
     if is_torch:
         named = [f"{part.arg}={ast.unparse(part.value)}" for part in call.keywords if part.arg]
         typed = f"checkpoint({', '.join([layer, *args, *named, 'use_reentrant=False'])})"
-        return f"Write `{typed}`.", unsafe(replace(module, call, typed))
+        return tr("Write `%(typed)s`.", typed=typed), unsafe(replace(module, call, typed))
     name = (
         "tensor_parallel.checkpoint"
         if bound is None and "tensor_parallel" in module.bindings
@@ -125,19 +126,31 @@ def _wrapped(seen: Seen) -> tuple[str, Fix | None]:
     made = _made_of(module, call)
     if made is not None:
         names = list(dict.fromkeys(part.id for part in _values(made) if isinstance(part, ast.Name)))
-        kind = "a dict" if isinstance(made, ast.Dict) else f"a {ast.unparse(made.func)}"
-        text = f"Megatron's checkpoint takes tensors alone, and {kind} is passed here"
+        kind = tr("a dict") if isinstance(made, ast.Dict) else f"a {ast.unparse(made.func)}"
+        text = tr("Megatron's checkpoint takes tensors alone, and %(kind)s is passed here", kind=kind)
         if call.keywords or len(call.args) > 1 or not names or len(names) < len(_values(made)):
-            return f"{text}: checkpoint inside `{layer}`, around its blocks.", None
+            return tr(
+                "%(text)s: checkpoint inside `%(layer)s`, around its blocks.", text=text, layer=layer
+            ), None
         inside = ", ".join(names)
         typed = f"{name}(lambda {inside}: {layer}({ast.unparse(made)}), False, {inside})"
         edits = (replace(module, call, typed), *_imported(module, name))
-        return f"{text}: hand the tensors over and make it inside, `{typed}`.", unsafe(*edits)
+        return tr(
+            "%(text)s: hand the tensors over and make it inside, `%(typed)s`.", text=text, typed=typed
+        ), unsafe(*edits)
     if call.keywords:
         kept = ", ".join(["x", *args[1:], *(ast.unparse(part) for part in call.keywords)])
-        return f"Write `{name}(lambda x: {layer}({kept}), False, {args[0]})`.", None
+        return tr(
+            "Write `%(name)s(lambda x: %(layer)s(%(kept)s), False, %(args)s)`.",
+            name=name,
+            layer=layer,
+            kept=kept,
+            args=args[0],
+        ), None
     typed = f"{name}({', '.join([layer, 'False', *args])})"
-    return f"Write `{typed}`.", unsafe(replace(module, call, typed), *_imported(module, name))
+    return tr("Write `%(typed)s`.", typed=typed), unsafe(
+        replace(module, call, typed), *_imported(module, name)
+    )
 
 
 def _imported(module: ModuleFacts, name: str) -> tuple[Edit, ...]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..facts.module import ClassFacts
 from ..finding import Evidence, Finding
+from ..language import tr
 from ..project.project import External, Project
 from ..rule import Rule, Symptom
 from ..spmd.axes import last_name
@@ -100,13 +101,18 @@ class StageOnlyAttributeUsed(Rule):
                 if wrong and asked in wrong:
                     stage = "first" if keyword.arg == "post_process" else "last"
                     right = "is_pipeline_last_stage" if stage == "first" else "is_pipeline_first_stage"
-                    text = f"the parts of the other end are built on the {stage} stage"
+                    text = tr("the parts of the other end are built on the %(stage)s stage", stage=stage)
                     yield self.finding(
                         place_of(frame.module, keyword.value),
                         object=frame.scope.function.name if frame.scope.function is not None else "",
                         evidence=(Evidence(frame.module.display, keyword.value.lineno, text),),
-                        message=f"`{keyword.arg}` is told `{asked}()`: {text}",
-                        advice=f"Write `{keyword.arg}=mpu.{right}()`.",
+                        message=tr(
+                            "`%(arg)s` is told `%(asked)s()`: %(text)s",
+                            arg=keyword.arg,
+                            asked=asked,
+                            text=text,
+                        ),
+                        advice=tr("Write `%(arg)s=mpu.%(right)s()`.", arg=keyword.arg, right=right),
                     )
 
     def _check(self, project: Project, cls: ClassFacts) -> Iterator[Finding]:
@@ -123,7 +129,11 @@ class StageOnlyAttributeUsed(Rule):
                 for name, node, frame in _uses(project, cls, init, known) if absent else ():
                     if name in absent and name not in seen:
                         seen.add(name)
-                        text = f"`self.{name}` is built here, and not on the {stage} stage"
+                        text = tr(
+                            "`self.%(name)s` is built here, and not on the %(stage)s stage",
+                            name=name,
+                            stage=stage,
+                        )
                         yield self.finding(
                             place_of(frame.module, node),
                             object=cls.name,

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..finding import Finding
+from ..language import tr
 from ..project.boundary import Boundaries, Sent
 from ..rule import Rule, Symptom
 from ..tpstate.fixes import replace, safe
@@ -112,7 +113,7 @@ class StageOutputNotContiguous(Rule):
                         typed=typed or "x.contiguous()",
                         cls=flow.stage.cls.name,
                         name=sent.name or "x",
-                        how=sent.origin.how or "a view",
+                        how=sent.origin.how or tr("a view"),
                     )
 
 

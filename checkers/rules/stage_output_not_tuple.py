@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..finding import Finding
+from ..language import tr
 from ..project.boundary import Boundaries
 from ..rule import Rule, Symptom
 from ..tpstate.fixes import replace, unsafe
@@ -99,7 +100,9 @@ class StageOutputNotTuple(Rule):
                 for seen in trace.returns:
                     items = seen.origin.items or ()
                     tensors = [item for item in items if item.is_tensor]
-                    kind = {"list": "a list", "dict": "a dict", "object": "an object"}.get(seen.origin.kind)
+                    kind = {"list": tr("a list"), "dict": tr("a dict"), "object": tr("an object")}.get(
+                        seen.origin.kind
+                    )
                     if kind and (len(tensors) > 1 or (seen.origin.kind != "list" and seen.origin.carries)):
                         typed = _as_tuple(seen.node)
                         yield self.finding(

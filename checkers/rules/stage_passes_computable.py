@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..finding import Finding
+from ..language import tr
 from ..project.boundary import Boundaries
 from ..rule import Rule, Symptom
 from ..tpstate.verdicts import place_of
@@ -106,6 +107,6 @@ class StagePassesComputable(Rule):
                         place_of(sent.seen.module, sent.seen.node),
                         object=flow.stage.cls.name,
                         cls=flow.stage.cls.name,
-                        name=sent.name or f"element {sent.index}",
-                        rounding=", in a dtype that rounds sizes above 256 (bfloat16)" if exact else "",
+                        name=sent.name or tr("element %(index)s", index=sent.index),
+                        rounding=tr(", in a dtype that rounds sizes above 256 (bfloat16)") if exact else "",
                     )

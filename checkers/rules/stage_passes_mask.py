@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..finding import Finding
+from ..language import tr
 from ..project.boundary import Boundaries
 from ..project.origin import looks_like_mask
 from ..rule import Rule, Symptom
@@ -102,7 +103,7 @@ class StagePassesMask(Rule):
             for sent in flow.sent() if flow.sends else ():
                 masks = sent.origin.is_mask or sent.origin.dtype == "bool" or looks_like_mask(sent.name)
                 if sent.count > 1 and masks and sent.origin.kind not in ("none", "number"):
-                    name = sent.name or f"element {sent.index}"
+                    name = sent.name or tr("element %(index)s", index=sent.index)
                     where = place_of(sent.seen.module, sent.seen.node)
                     yield self.finding(where, object=cls, cls=cls, what="sends", name=name)
             unpacked = flow.unpacked() if flow.stage.family.ordered else None

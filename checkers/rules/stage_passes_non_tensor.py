@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..finding import Finding
+from ..language import tr
 from ..project.boundary import Boundaries
 from ..rule import Rule, Symptom
 from ..tpstate.verdicts import place_of
@@ -14,13 +15,13 @@ if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
 
 _KINDS = {
-    "number": "a Python number",
-    "text": "a text",
+    "number": tr("a Python number"),
+    "text": tr("a text"),
     "none": "None",
-    "shape": "a shape",
-    "list": "a list",
-    "dict": "a dict",
-    "numbers": "a list of numbers",
+    "shape": tr("a shape"),
+    "list": tr("a list"),
+    "dict": tr("a dict"),
+    "numbers": tr("a list of numbers"),
 }
 
 
@@ -113,5 +114,5 @@ class StagePassesNonTensor(Rule):
                         object=flow.stage.cls.name,
                         cls=flow.stage.cls.name,
                         kind=kind,
-                        name=sent.name or f"element {sent.index}",
+                        name=sent.name or tr("element %(index)s", index=sent.index),
                     )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..facts.nodes import walk
 from ..finding import Finding
+from ..language import tr
 from ..project.boundary import Boundaries, Sent, StageFlow
 from ..project.originals import Originals
 from ..rule import Rule, Symptom
@@ -142,7 +143,12 @@ class StagePassthroughChanged(Rule):
                     yield self._wrong(
                         flow,
                         sent,
-                        f"`{flow.stage.cls.name}` drops {names}, which `{following.cls.name}` unpacks",
+                        tr(
+                            "`%(cls)s` drops %(names)s, which `%(other)s` unpacks",
+                            cls=flow.stage.cls.name,
+                            names=names,
+                            other=following.cls.name,
+                        ),
                     )
 
     def _judge(
@@ -153,7 +159,9 @@ class StagePassthroughChanged(Rule):
         cls = flow.stage.cls.name
         if len(items) < len(theirs):
             lost = ", ".join(f"`{name}`" for name in theirs[len(items) :])
-            yield self._wrong(flow, first, f"`{cls}` drops {lost}, which the next stage unpacks")
+            yield self._wrong(
+                flow, first, tr("`%(cls)s` drops %(lost)s, which the next stage unpacks", cls=cls, lost=lost)
+            )
             return
         sent = [one for one in flow.sent() if one.seen is first.seen]
         names = tuple(one.name for one in sent)
@@ -161,7 +169,12 @@ class StagePassthroughChanged(Rule):
             yield self._wrong(
                 flow,
                 first,
-                f"`{cls}` returns {_listed(names)} where the next stage unpacks {_listed(theirs)}",
+                tr(
+                    "`%(cls)s` returns %(mine)s where the next stage unpacks %(theirs)s",
+                    cls=cls,
+                    mine=_listed(names),
+                    theirs=_listed(theirs),
+                ),
             )
             return
         for index, name in enumerate(mine[: len(items)]):
@@ -171,16 +184,25 @@ class StagePassthroughChanged(Rule):
             expected = theirs[index] if index < len(theirs) else ""
             moved = item.passes is not None and item.passes != index and name != mine[item.passes]
             if moved and expected == name:
-                text = f"`{cls}` returns `{mine[item.passes or 0]}` where the next stage unpacks `{name}`"
+                text = tr(
+                    "`%(cls)s` returns `%(mine)s` where the next stage unpacks `%(name)s`",
+                    cls=cls,
+                    mine=mine[item.passes or 0],
+                    name=name,
+                )
                 yield self._wrong(flow, first, text)
                 return
             if sent[index].name == name == expected and item.passes is None:
                 replaced = item.is_tensor and index not in item.carries
-                text = f"`{cls}` returns something else as `{name}` than the `{name}` it received"
+                text = tr(
+                    "`%(cls)s` returns something else as `%(name)s` than the `%(name)s` it received",
+                    cls=cls,
+                    name=name,
+                )
                 if replaced:
                     yield self._wrong(flow, first, text)
                 elif item.is_tensor:
-                    text = f"`{cls}` changes `{name}` on the way to the next stage"
+                    text = tr("`%(cls)s` changes `%(name)s` on the way to the next stage", cls=cls, name=name)
                     yield self._wrong(flow, first, text, decided=_only_here(flow, name))
                 return
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from ..facts.module import ModuleFacts
 from ..files.source import read_regular
 from ..finding import Finding, Fix
+from ..language import tr
 from ..project.training import ShapeConfig, Training, TrainingScript, spelled_out, whole_number
 from ..rule import Rule, Symptom
 from ..tpstate.fixes import replace, unsafe
@@ -68,7 +69,7 @@ class StageShapesBatch(Rule):
                     if 1 < batch <= _LARGEST and batch not in sizes:
                         wrong.setdefault(batch, []).append(shape)
                 for batch, shapes in wrong.items():
-                    others = f", as in {len(shapes) - 1} more" if len(shapes) > 1 else ""
+                    others = tr(", as in %(number)s more", number=len(shapes) - 1) if len(shapes) > 1 else ""
                     yield self.finding(
                         place_of(script.module, shapes[0]),
                         fix=_resized(script.module, shapes, min(sizes)),

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..finding import Evidence, Finding
+from ..language import counted, tr
 from ..project.boundary import Boundaries
 from ..project.stages import Stage
 from ..project.training import ShapeConfig, Training, TrainingScript, spelled_out, whole_number
@@ -80,7 +81,12 @@ class StageShapesCount(Rule):
         assert config.boundaries is not None
         count, stages = len(config.boundaries.elts), whole_number(config.num_stages, config.scope)
         if stages is not None and count != stages - 1:
-            text = f"stage_shapes has {count} boundaries, and {stages} stages have {stages - 1}"
+            text = tr(
+                "stage_shapes has %(count)s boundaries, and %(stages)s stages have %(boundaries)s",
+                count=count,
+                stages=stages,
+                boundaries=stages - 1,
+            )
             yield self.finding(place_of(script.module, config.boundaries), problem=text)
             return
         for rank, entry in enumerate(config.boundaries.elts):
@@ -88,7 +94,12 @@ class StageShapesCount(Rule):
             if shapes is None:
                 continue
             if shapes and all(whole_number(shape, config.scope) is not None for shape in shapes):
-                text = f"the entry of boundary {rank} → {rank + 1}, {ast.unparse(entry)}, is one shape, not a list"
+                text = tr(
+                    "the entry of boundary %(rank)s → %(following)s, %(entry)s, is one shape, not a list",
+                    rank=rank,
+                    following=rank + 1,
+                    entry=ast.unparse(entry),
+                )
                 yield self.finding(place_of(script.module, entry), problem=text)
                 continue
             if any(spelled_out(shape, config.scope) is None for shape in shapes):
@@ -102,14 +113,29 @@ def _differences(
 ) -> Iterator[tuple[str, Evidence]]:
     family = script.family
     sender, receiver = (family.at(rank), family.at(rank + 1)) if family is not None else (None, None)
-    said = f"boundary {rank} → {rank + 1} has {_shapes(count)}"
+    said = tr(
+        "boundary %(rank)s → %(following)s has %(shapes)s",
+        rank=rank,
+        following=rank + 1,
+        shapes=_shapes(count),
+    )
     if sender is not None:
         sent = _sent(analysis, sender)
         if sent is not None and sent[0] != count:
             place = Evidence(
-                sender.cls.module.display, sent[1], f"`{sender.cls.name}` returns {sent[0]} here"
+                sender.cls.module.display,
+                sent[1],
+                tr("`%(cls)s` returns %(sent)s here", cls=sender.cls.name, sent=sent[0]),
             )
-            yield f"{said}, and `{sender.cls.name}` returns {_tensors(sent[0])}", place
+            yield (
+                tr(
+                    "%(said)s, and `%(cls)s` returns %(tensors)s",
+                    said=said,
+                    cls=sender.cls.name,
+                    tensors=_tensors(sent[0]),
+                ),
+                place,
+            )
             return
     unpacked = (
         analysis.project.knowledge(Boundaries).of(receiver).unpacked() if receiver is not None else None
@@ -117,9 +143,19 @@ def _differences(
     if receiver is not None and unpacked is not None and len(unpacked[1]) != count:
         line = getattr(unpacked[0].node, "lineno", 1)
         place = Evidence(
-            receiver.cls.module.display, line, f"`{receiver.cls.name}` takes {len(unpacked[1])} apart here"
+            receiver.cls.module.display,
+            line,
+            tr("`%(cls)s` takes %(number)s apart here", cls=receiver.cls.name, number=len(unpacked[1])),
         )
-        yield f"{said}, and `{receiver.cls.name}` unpacks {_tensors(len(unpacked[1]))}", place
+        yield (
+            tr(
+                "%(said)s, and `%(cls)s` unpacks %(tensors)s",
+                said=said,
+                cls=receiver.cls.name,
+                tensors=_tensors(len(unpacked[1])),
+            ),
+            place,
+        )
 
 
 def _sent(analysis: Analysis, stage: Stage) -> tuple[int, int] | None:
@@ -131,8 +167,8 @@ def _sent(analysis: Analysis, stage: Stage) -> tuple[int, int] | None:
 
 
 def _shapes(count: int) -> str:
-    return f"{count} shape{'s' * (count != 1)}"
+    return counted(count, "shape")
 
 
 def _tensors(count: int) -> str:
-    return f"{count} tensor{'s' * (count != 1)}"
+    return counted(count, "tensor")

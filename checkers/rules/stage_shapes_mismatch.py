@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..finding import Evidence, Finding
+from ..language import listed, tr
 from ..project.training import Training
 from ..rule import Rule, Symptom
 from ..tpstate.stage_sizes import Declared, StageSizes
@@ -91,7 +92,11 @@ class StageShapesMismatch(Rule):
         if found is None:
             return
         boundary, index, sent = found
-        passed = f", which passes through from boundary {boundary}" if boundary < shape.boundary else ""
+        passed = (
+            tr(", which passes through from boundary %(boundary)s", boundary=boundary)
+            if boundary < shape.boundary
+            else ""
+        )
         made = sizes.made(boundary, sent)
         if made is not None and len(shape.sizes) == 3:
             wrong = [
@@ -103,9 +108,17 @@ class StageShapesMismatch(Rule):
                 if said is not None and wanted is not None and said != wanted
             ]
             if wrong:
-                text = f"and `{made.by}` makes {' of '.join(wrong)}{passed}"
+                text = tr(
+                    "and `%(by)s` makes %(wrong)s%(passed)s",
+                    by=made.by,
+                    wrong=listed(" of ", wrong),
+                    passed=passed,
+                )
                 yield self._at(
-                    sizes, shape, text, (Evidence(made.path, made.line, f"`{made.by}` is built here"),)
+                    sizes,
+                    shape,
+                    text,
+                    (Evidence(made.path, made.line, tr("`%(by)s` is built here", by=made.by)),),
                 )
                 return
         before = shapes.get((boundary, index)) if passed else None
@@ -115,8 +128,17 @@ class StageShapesMismatch(Rule):
             a is not None and b is not None and a != b
             for a, b in zip(shape.sizes, before.sizes, strict=False)
         ):
-            text = f"and it passes through, so that it still is {_text(before)} (line {before.node.lineno})"
-            step = f"tensor {index + 1} of boundary {boundary} → {boundary + 1}"
+            text = tr(
+                "and it passes through, so that it still is %(before)s (line %(line)s)",
+                before=_text(before),
+                line=before.node.lineno,
+            )
+            step = tr(
+                "tensor %(index)s of boundary %(boundary)s → %(following)s",
+                index=index + 1,
+                boundary=boundary,
+                following=boundary + 1,
+            )
             yield self._at(
                 sizes, shape, text, (Evidence(sizes.script.module.display, before.node.lineno, step),)
             )

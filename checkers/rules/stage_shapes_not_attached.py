@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ..facts.nodes import walk
 from ..finding import Finding
+from ..language import tr
 from ..project.scopes import Scope as Names
 from ..project.training import ShapeConfig, Training, TrainingScript
 from ..rule import Rule, Symptom
@@ -83,7 +84,7 @@ class StageShapesNotAttached(Rule):
             alone = [node for node in scope.nodes if isinstance(node, ast.Expr) and node.value is config.node]
             for statement in alone:
                 typed = f"get_args().{_ATTRIBUTE} = {ast.unparse(config.node)}"
-                yield self.finding(place_of(module, statement), problem="is kept nowhere", typed=typed)
+                yield self.finding(place_of(module, statement), problem=tr("is kept nowhere"), typed=typed)
             return
         targets = bound[0].targets
         names = [target.id for target in targets if isinstance(target, ast.Name)]
@@ -103,7 +104,7 @@ class StageShapesNotAttached(Rule):
             yield self.finding(
                 place_of(module, near[0]),
                 fix=either(not _is_read(script, near[0].attr), replace(module, near[0], typed)),
-                problem=f"is stored as `{near[0].attr}`",
+                problem=tr("is stored as `%(near)s`", near=near[0].attr),
                 typed=f"{typed} = {ast.unparse(_given(names, config))}",
             )
         elif names and not attributes:
@@ -111,7 +112,7 @@ class StageShapesNotAttached(Rule):
             yield self.finding(
                 place_of(module, bound[0]),
                 fix=safe(lines_after(module, bound[0], typed)) if "get_args" in module.bindings else None,
-                problem=f"stays in the local variable `{names[0]}`",
+                problem=tr("stays in the local variable `%(names)s`", names=names[0]),
                 typed=typed,
             )
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ..facts.module import ClassFacts, ModuleFacts
 from ..facts.nodes import walk
 from ..finding import Edit, Finding, Place, joined
+from ..language import tr
 from ..project.originals import Originals
 from ..project.project import Project
 from ..project.spelling import of_same_meaning, spelling
@@ -102,7 +103,7 @@ class StageSignatureDrift(Rule):
                         text = finding.message.replace(stage.cls.name, "", 1)
                         alike.setdefault(text, []).append(finding)
                 for stages in alike.values():
-                    yield joined(stages, "and here, too")
+                    yield joined(stages, tr("and here, too"))
 
     def _swallowed(self, script: TrainingScript) -> Iterator[Finding]:
         """Keywords of a script that a stage's `**kwargs` takes while the parameter meant keeps its default."""
@@ -160,7 +161,11 @@ class StageSignatureDrift(Rule):
                     else None,
                     mine=mine_text,
                     theirs=theirs_text,
-                    typed=f"Write {theirs_text} here, or change the default of `{original.name}` too.",
+                    typed=tr(
+                        "Write %(theirs_text)s here, or change the default of `%(original)s` too.",
+                        theirs_text=theirs_text,
+                        original=original.name,
+                    ),
                     **fields,  # type: ignore[arg-type]
                 )
             elif name not in theirs and (
@@ -171,7 +176,11 @@ class StageSignatureDrift(Rule):
                     fix=unsafe(*_renamed(stage.cls.module, init, nodes[name], right)),
                     mine=f"`{name}`",
                     theirs=f"`{right}`",
-                    typed=f"Rename `{name}` to `{right}`, here and in the calls that name it.",
+                    typed=tr(
+                        "Rename `%(name)s` to `%(right)s`, here and in the calls that name it.",
+                        name=name,
+                        right=right,
+                    ),
                     **fields,  # type: ignore[arg-type]
                 )
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from ..facts.module import ModuleFacts
 from ..facts.nodes import walk
 from ..finding import Finding
+from ..language import tr
 from ..project.config_reads import Configs
 from ..project.project import dotted_name
 from ..project.stage_calls import stage_calls
@@ -28,7 +29,7 @@ _LOADERS = re.compile(
     r"(^|\.)(YParams|safe_load|full_load|unsafe_load|OmegaConf\.load|load_yaml|load_config)$"
 )
 _LOADED = re.compile(r"YParams|_load\b|OmegaConf|load_yaml|load_config")
-_EACH = "the values that it needs one by one"
+_EACH = tr("the values that it needs one by one")
 _MODEL_KEYS = frozenset(
     "img_size patch_size embed_dim window_size in_chans out_chans depth depths mask mask_full mlp_ratio".split()
 )
@@ -106,7 +107,9 @@ class StageTakesYamlConfig(Rule):
                     object=stage.cls.name,
                     cls=stage.cls.name,
                     name=arg.arg,
-                    scalars=f"what it reads one by one (`{', '.join(sorted(read))}`)" if read else _EACH,
+                    scalars=tr("what it reads one by one (`%(names)s`)", names=", ".join(sorted(read)))
+                    if read
+                    else _EACH,
                 )
 
     def _calls(self, found: StageMap) -> Iterator[Finding]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..finding import Finding, Fix, joined
+from ..language import tr
 from ..project.spelling import of_same_meaning
 from ..project.stage_calls import stage_calls
 from ..project.stage_classes import parameters as defaults
@@ -109,7 +110,7 @@ class StyleArgumentsRejected(Rule):
         for script in analysis.project.knowledge(Training):
             yield from self._stages(script)
         for found in alike.values():  # one style chosen wrongly, one parameter renamed: one cause
-            yield joined(sorted(found, key=lambda finding: finding.place), "and here, too")
+            yield joined(sorted(found, key=lambda finding: finding.place), tr("and here, too"))
 
     def _stages(self, script: TrainingScript) -> Iterator[Finding]:
         """Calls of a training script that give a parameter of a stage twice, or lack one that it requires."""
@@ -137,8 +138,13 @@ class StyleArgumentsRejected(Rule):
                     object=stage.cls.name,
                     call=ast.unparse(call.func),
                     cls=stage.cls.name,
-                    problem=f"it is given `{twice[0]}` twice" if twice else f"`{lacks[0]}` is missing",
-                    hint=f"Give each argument by its name, once: {', '.join(positional)}.",
+                    problem=tr("it is given `%(twice)s` twice", twice=twice[0])
+                    if twice
+                    else tr("`%(lacks)s` is missing", lacks=lacks[0]),
+                    hint=tr(
+                        "Give each argument by its name, once: %(positional)s.",
+                        positional=", ".join(positional),
+                    ),
                 )
 
     def _each(self, analysis: Analysis) -> Iterator[Finding]:
@@ -159,7 +165,11 @@ class StyleArgumentsRejected(Rule):
                 site_place(site),
                 fix=fix,
                 object=written_in(site),
-                evidence=inner_steps(event, site, f"`{cls.name}.__init__` is called here: {event.problem}"),
+                evidence=inner_steps(
+                    event,
+                    site,
+                    tr("`%(cls)s.__init__` is called here: %(problem)s", cls=cls.name, problem=event.problem),
+                ),
                 call=callee_text(site),
                 cls=cls.name,
                 problem=event.problem,
@@ -171,9 +181,13 @@ def _repair(event: Rejected, site: Site) -> tuple[str, Fix | None]:
     """What to type, in words and as edits: the parameter that means the same, else the argument taken out."""
     assert event.holder is not None
     name, method = event.parameter, event.holder.methods["__init__"]
-    takes = f"`{event.holder.name}` takes: {', '.join(parameters(method))}."
+    takes = tr(
+        "`%(holder)s` takes: %(parameters)s.",
+        holder=event.holder.name,
+        parameters=", ".join(parameters(method)),
+    )
     if "missing" in event.problem:
-        return f"Pass `{name}=…`. {takes}", None
+        return tr("Pass `%(name)s=…`. %(takes)s", name=name, takes=takes), None
     call = site.node
     if not name or not isinstance(call, ast.Call):
         return takes, None
@@ -182,7 +196,12 @@ def _repair(event: Rejected, site: Site) -> tuple[str, Fix | None]:
     needed = [other for other, default in defaults(method).items() if default is None and other in free]
     right = of_same_meaning(name, free) or (needed[0] if len(needed) == 1 and name != "config" else None)
     if right is not None:
-        hint = f"Write `{right}=` in place of `{name}=`: `{event.holder.name}` names it so."
+        hint = tr(
+            "Write `%(right)s=` in place of `%(name)s=`: `%(holder)s` names it so.",
+            right=right,
+            name=name,
+            holder=event.holder.name,
+        )
         return f"{hint} {takes}", unsafe(rename_keyword(site.module, call, name, right))
-    hint = f"Take `{name}` out, or choose a style that takes it. {takes}"
+    hint = tr("Take `%(name)s` out, or choose a style that takes it. %(takes)s", name=name, takes=takes)
     return hint, unsafe(remove_keyword(site.module, call, name))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ..facts.module import ClassFacts
 from ..facts.nodes import walk
 from ..finding import Evidence, Finding
+from ..language import tr
 from ..project.dict_interface import dict_forward_of
 from ..rule import Rule, Symptom
 from ..tpstate.callers import by_written_call, callee_text, owner_of, through_super, written_at, written_in
@@ -88,7 +89,7 @@ class SubmoduleNotGivenDict(Rule):
                 continue
             if dict_forward_of(project, holder) is not None and "positional" in event.problem:
                 seen.add(site.key)
-                yield self._finding(site, holder, "the tensor and the mask apart")
+                yield self._finding(site, holder, tr("the tensor and the mask apart"))
         for keyed in analysis.log.events:
             if type(keyed) is not TensorKeyed or not keyed.certain or not keyed.stack:
                 continue
@@ -99,7 +100,7 @@ class SubmoduleNotGivenDict(Rule):
             site = _call_of(keyed)
             if site.key not in seen:
                 seen.add(site.key)
-                yield self._finding(site, cls, "a tensor")
+                yield self._finding(site, cls, tr("a tensor"))
 
     def _finding(self, site: Site, cls: ClassFacts, given: str) -> Finding:
         line = cls.methods["forward"].lineno
@@ -107,7 +108,9 @@ class SubmoduleNotGivenDict(Rule):
         return self.finding(
             site_place(site),
             object=written_in(site),
-            evidence=(Evidence(cls.module.display, line, f"`{cls.name}.forward` is declared here"),),
+            evidence=(
+                Evidence(cls.module.display, line, tr("`%(cls)s.forward` is declared here", cls=cls.name)),
+            ),
             fix=either(_is_told(site), replace(site.module, site.node, typed)) if typed else None,
             typed=typed or 'block({"x": x, "mask": mask})',
             call=callee_text(site),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..facts.module import ClassFacts
 from ..finding import Evidence, Finding
+from ..language import tr
 from ..project.project import Project
 from ..rule import Rule, Symptom
 from ..spmd.collectives import Entered
@@ -127,17 +128,19 @@ class TiedWeightUnsynced(Rule):
         sync = next(_synced(init), None)
         if sync is None:
             if project.knowledge(_only_gradients) and _ZEROED.search(cls.text):
-                what = "the second copy is set to zero and never gets the value of the first"
-                advice = "All-reduce the weight over `parallel_state.get_embedding_group()` once it is built."
+                what = tr("the second copy is set to zero and never gets the value of the first")
+                advice = tr(
+                    "All-reduce the weight over `parallel_state.get_embedding_group()` once it is built."
+                )
                 yield self._found(init, node, cls, attr, what, advice)
             return
         if not _ZEROED.search(cls.text):
-            what = "both start from a draw of their own, and the sum over the embedding group adds them"
-            advice = "Set the copy of the last stage to zero before the sum: `weight.data.zero_()`."
+            what = tr("both start from a draw of their own, and the sum over the embedding group adds them")
+            advice = tr("Set the copy of the last stage to zero before the sum: `weight.data.zero_()`.")
             yield self._found(init, sync, cls, attr, what, advice)
         elif not project.knowledge(_sums_gradients):
-            what = "nothing that is called adds up their gradients over the embedding group"
-            advice = (
+            what = tr("nothing that is called adds up their gradients over the embedding group")
+            advice = tr(
                 "All-reduce its `.grad` over `parallel_state.get_embedding_group()` after the backward pass."
             )
             yield self._found(init, sync, cls, attr, what, advice)

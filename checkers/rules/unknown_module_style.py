@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..finding import Finding, Fix
+from ..language import tr
 from ..project.registries import is_extended
 from ..rule import Rule, Symptom
 from ..tpstate.callers import callee_text, sites, written_in
@@ -90,7 +91,7 @@ class UnknownModuleStyle(Rule):
             yield self.finding(
                 site_place(site),
                 object=written_in(site),
-                evidence=(at(event.site, f"looked up in `{event.registry}` here"),),
+                evidence=(at(event.site, tr("looked up in `%(registry)s` here", registry=event.registry)),),
                 decided=certain is not None,
                 call=callee_text(site) if site is not event.site else f"{event.registry}[…]",
                 fix=_respell(site, event),
@@ -141,7 +142,11 @@ def _hint(event: UnknownKey) -> str:
     near = difflib.get_close_matches(event.key_name, event.choices, 1, 0.75)
     known = ", ".join(sorted(event.choices)[:12]) + (", …" if len(event.choices) > 12 else "")
     return (
-        f'Write `style="{near[0]}"`.'
+        tr('Write `style="%(near)s"`.', near=near[0])
         if near
-        else f"Register it in `{event.registry}`, or choose one of: {known}."
+        else tr(
+            "Register it in `%(registry)s`, or choose one of: %(known)s.",
+            registry=event.registry,
+            known=known,
+        )
     )

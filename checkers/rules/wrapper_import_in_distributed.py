@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..facts.module import ClassFacts
 from ..finding import Evidence, Finding
+from ..language import tr
 from ..project.imports import is_distributed_module
 from ..project.registries import wrappers
 from ..rule import Rule, Symptom
@@ -85,7 +86,9 @@ class WrapperImportInDistributed(Rule):
                             object=module.name,
                             evidence=(
                                 Evidence(
-                                    wrapper.module.display, wrapper.node.lineno, f"`{wrapper.name}` is here"
+                                    wrapper.module.display,
+                                    wrapper.node.lineno,
+                                    tr("`%(wrapper)s` is here", wrapper=wrapper.name),
                                 ),
                             ),
                             module=module.name,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..files.discovery import display
 from ..finding import Finding
+from ..language import tr
 from ..project.config_reads import ConfigLoad, Configs, KeyRead, section_missing
 from ..project.training import Training, TrainingScript
 from ..project.yaml_config import MissingKey, look_up
@@ -97,8 +98,8 @@ class YamlKeyMissing(Rule):
                 read=text,
                 file=name,
                 key=load.section,
-                section=" at its top",
-                present=f", or read the section that is there: `{near}`" if near else "",
+                section=tr(" at its top"),
+                present=tr(", or read the section that is there: `%(near)s`", near=near) if near else "",
             )
 
     def _check_read(self, script: TrainingScript, read: KeyRead) -> Iterator[Finding]:
@@ -110,7 +111,12 @@ class YamlKeyMissing(Rule):
         except MissingKey as missing:
             key, above = read.keys[missing.index], ".".join(read.keys[: missing.index])
             near = _like(key, missing.present)
-            evidence = (at(Site(script.module, read.load.node), f"{display(file.path)} is loaded here"),)
+            evidence = (
+                at(
+                    Site(script.module, read.load.node),
+                    tr("%(file)s is loaded here", file=display(file.path)),
+                ),
+            )
             yield self.finding(
                 place_of(script.module, read.node),
                 object=key,
@@ -118,8 +124,8 @@ class YamlKeyMissing(Rule):
                 read=ast.unparse(read.node),
                 file=display(file.path),
                 key=key,
-                section=f" in `{above}`" if above else "",
-                present=f", or read the key that is there: `{near}`" if near else "",
+                section=tr(" in `%(above)s`", above=above) if above else "",
+                present=tr(", or read the key that is there: `%(near)s`", near=near) if near else "",
             )
 
 

@@ -12,6 +12,7 @@ from ..facts.nodes import walk
 from ..files.discovery import display
 from ..files.source import read_regular
 from ..finding import Evidence, Finding
+from ..language import tr
 from ..project.config_reads import Configs
 from ..project.scopes import Scope
 from ..project.stage_calls import stage_calls
@@ -128,7 +129,11 @@ class YamlKeyUnread(Rule):
                             place_of(script.module, call),
                             object=stage.cls.name,
                             fix=unsafe(set_keyword(script.module, call, name, f"{read}.{name}")),
-                            evidence=(Evidence(display(path), _line(path, name), f"`{name}` is set here"),),
+                            evidence=(
+                                Evidence(
+                                    display(path), _line(path, name), tr("`%(name)s` is set here", name=name)
+                                ),
+                            ),
                             file=display(path),
                             key=name,
                             call=ast.unparse(call.func),

@@ -6,6 +6,7 @@ import ast
 import operator
 from typing import Any
 
+from ..language import tr
 from . import conditions, indexing, tensor_products, tokens
 from .choices import choose
 from .events import Divided, NoneUsed, PairUsed
@@ -68,10 +69,10 @@ def combine(
     operands = [left, right]
     for index, value in enumerate(operands):
         if isinstance(value, Pair) and _needs_a_tensor(op, operands[1 - index]):
-            interp.emit(PairUsed, parts[index], pair=value, how="it is an operand of arithmetic")
+            interp.emit(PairUsed, parts[index], pair=value, how=tr("it is an operand of arithmetic"))
             operands[index] = interp.settle(value.output)
         elif isinstance(value, NothingReturned):
-            interp.emit(NoneUsed, parts[index], forward=value.forward, how="it is an operand")
+            interp.emit(NoneUsed, parts[index], forward=value.forward, how=tr("it is an operand"))
             operands[index] = UNKNOWN
     left, right = operands
     if isinstance(left, Tensor) or isinstance(right, Tensor):
@@ -229,7 +230,7 @@ def unary(interp: Interpreter, frame: Frame, node: ast.UnaryOp, value: Value) ->
             return Const(not truth)
         return Sym.named(f"not {conditions.key_of(interp, frame, node.operand, value)}")
     if isinstance(value, Pair):
-        interp.emit(PairUsed, node.operand, pair=value, how="it is an operand of arithmetic")
+        interp.emit(PairUsed, node.operand, pair=value, how=tr("it is an operand of arithmetic"))
         return interp.settle(value.output)
     if isinstance(value, Tensor):
         return value

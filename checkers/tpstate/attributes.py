@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from ..facts.module import ClassFacts
+from ..language import tr
 from ..project.project import NamespaceRef
 from . import building, calls, expressions, lookups, tensors
 from .callables import Bound, Func, ObjMethod, Partial, Super
@@ -80,14 +81,14 @@ def read(interp: Interpreter, frame: Frame, owner: Value, attr: str, node: ast.e
     if isinstance(owner, Pair):
         if attr in ("index", "count", "__len__"):
             return ObjMethod(owner, attr)
-        interp.emit(PairUsed, node, pair=owner, how=f"`.{attr}` is read from it")
+        interp.emit(PairUsed, node, pair=owner, how=tr("`.%(attr)s` is read from it", attr=attr))
         return read(interp, frame, interp.settle(owner.output), attr, node)
     if isinstance(owner, Super):
         return _of_super(interp, owner, attr)
     if isinstance(owner, Const) and (isinstance(owner.value, str) or attr == "item"):
         return ObjMethod(owner, attr)
     if isinstance(owner, NothingReturned):
-        interp.emit(NoneUsed, node, forward=owner.forward, how=f"`.{attr}` is read from it")
+        interp.emit(NoneUsed, node, forward=owner.forward, how=tr("`.%(attr)s` is read from it", attr=attr))
     if isinstance(owner, Partial) and attr == "func":
         return owner.func
     if isinstance(owner, Seq):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from ..language import tr
 from . import expressions
 from .frames import Frame
 from .interpreter import Interpreter
@@ -28,11 +29,18 @@ def bind(
     if spec.vararg is not None:
         bound[spec.vararg.arg] = Seq(tuple(args[len(names) :]), kwargs.get("*"))
     elif len(args) > len(names):
-        problem = (f"it takes {len(names)} positional arguments and is given {len(args)}", "")
+        problem = (
+            tr(
+                "it takes %(number)s positional arguments and is given %(given)s",
+                number=len(names),
+                given=len(args),
+            ),
+            "",
+        )
     extra: Kwargs = {}
     for name, value in given.items():
         if name in bound and name in names:
-            problem = problem or (f"argument `{name}` is given twice", name)
+            problem = problem or (tr("argument `%(name)s` is given twice", name=name), name)
         elif name in names or name in keyword_only:
             bound[name] = value
         else:
@@ -42,10 +50,10 @@ def bind(
         bound[spec.kwarg.arg] = Heap("dict", {"content": Table(dict(extra), rest)})
     elif extra and problem is None:
         name = next(iter(extra))
-        problem = (f"it takes no argument `{name}`", name)
+        problem = (tr("it takes no argument `%(name)s`", name=name), name)
     missing = _fill_defaults(interp, defaults, spec, names, keyword_only, bound, open_call)
     if missing and problem is None and not open_call:
-        problem = (f"its argument `{missing[0]}` is missing", missing[0])
+        problem = (tr("its argument `%(missing)s` is missing", missing=missing[0]), missing[0])
     return bound, problem
 
 

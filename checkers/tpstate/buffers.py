@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
+from ..language import tr
 from .frames import Frame
 from .interpreter import Interpreter
 from .states import State
@@ -18,7 +19,7 @@ def made(interp: Interpreter, dims: tuple[Value, ...], node: ast.expr) -> Tensor
     last, heads = _is_share(dims[-1:]), len(dims) > 2 and _is_share(dims[-2:-1], HEADS)
     if len(dims) < 2 or not (last or heads):
         return Tensor(State.UNKNOWN, dims=dims, role=ROLE)
-    why = interp.step(node, "it is made with a size per rank, so it is split")
+    why = interp.step(node, tr("it is made with a size per rank, so it is split"))
     return Tensor(State.SHARDED, last=last, why=why, dims=dims, role=ROLE)
 
 
@@ -42,7 +43,7 @@ def filled(
     source = next((split for split in map(_split, map(interp.settle, given)) if split is not None), None)
     if source is None:
         return None
-    why = interp.step(node, "it is filled in place from a split tensor", source.why)
+    why = interp.step(node, tr("it is filled in place from a split tensor"), source.why)
     left: Tensor | None = None
     for part, value in zip(parts, given, strict=True):
         if isinstance(value, Tensor) and _is_empty(value):

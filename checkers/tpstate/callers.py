@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from ..facts.module import ClassFacts
 from ..finding import Evidence, Place
+from ..language import tr
 from ..project.project import Project, dotted_name
 from .events import Event, Site
 from .verdicts import at, first_certain, site_place
@@ -134,7 +135,9 @@ def inner_steps(event: Event, outer: Site, text: str) -> tuple[Evidence, ...]:
         if site.key == outer.key:
             break
         chain.append(site)
-    steps = [at(site, f"reached through `{callee_text(site)}`") for site in reversed(chain[1:])]
+    steps = [
+        at(site, tr("reached through `%(site)s`", site=callee_text(site))) for site in reversed(chain[1:])
+    ]
     return (*steps[-6:], *([at(chain[0], text)] if chain else []))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from ..language import tr
 from . import calls, tokens
 from .events import LossOnGathered, TokensGathered
 from .interpreter import Interpreter
@@ -39,22 +40,22 @@ def collective(
         return None
 
     def apply(value: Value) -> Value:
-        value = calls.as_tensor(interp, value, node, f"it is passed to `{name}`")
+        value = calls.as_tensor(interp, value, node, tr("it is passed to `%(name)s`", name=name))
         tensor = value if isinstance(value, Tensor) else Tensor(State.UNKNOWN)
         interp.reduced.add(tensor.tag)
         if name in _GATHER:
             return Tensor(
                 State.FULL,
                 width=tensor.width,
-                why=interp.step(node, f"`{name}` makes it full"),
+                why=interp.step(node, tr("`%(name)s` makes it full", name=name)),
                 role="gathered",
                 tokens=tensor.tokens,
             )
         if name in _REDUCE_OPS:
-            why = interp.step(node, f"`{name}` makes it full")
+            why = interp.step(node, tr("`%(name)s` makes it full", name=name))
             return Tensor(State.FULL, width=tensor.width, why=why, role="row", tokens=tensor.tokens)
         if name in _SCATTER:
-            why = interp.step(node, f"`{name}` splits it")
+            why = interp.step(node, tr("`%(name)s` splits it", name=name))
             return Tensor(State.SHARDED, width=tensor.width, why=why, tokens=tensor.tokens)
         if name in _COPY:
             return tensor
@@ -67,7 +68,7 @@ def collective(
 
 def _of_sequence(interp: Interpreter, name: str, given: Value, kwargs: Kwargs, node: ast.expr) -> Value:
     """The functions that gather, scatter and reduce-scatter along the sequence."""
-    value = calls.as_tensor(interp, given, node, f"it is passed to `{name}`")
+    value = calls.as_tensor(interp, given, node, tr("it is passed to `%(name)s`", name=name))
     tensor = value if isinstance(value, Tensor) else Tensor(State.UNKNOWN)
     interp.reduced.add(tensor.tag)
     after = tokens.of_region(interp, name, tensor, kwargs, node)
@@ -80,6 +81,6 @@ def _of_sequence(interp: Interpreter, name: str, given: Value, kwargs: Kwargs, n
     ):
         interp.emit(TokensGathered, node, tokens=before, taker=f"`{name}`")
     if name.startswith("reduce"):
-        why = interp.step(node, f"`{name}` makes it full")
+        why = interp.step(node, tr("`%(name)s` makes it full", name=name))
         return Tensor(State.FULL, width=tensor.width, why=why, role="row", tokens=after)
     return tensor.but(dims=None, sizes=None, axis=None, tokens=after)

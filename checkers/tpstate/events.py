@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..facts.module import ClassFacts, ModuleFacts
+from ..language import tr
 from .provider_table import Provider
 from .states import Step, Tokens
 from .symbols import Poly
@@ -82,7 +83,7 @@ class PairUsed(Event):
     how: str = field(kw_only=True)
 
 
-OUTPUT_LOST = "its second item, the bias, is taken while the output goes nowhere"
+OUTPUT_LOST = tr("its second item, the bias, is taken while the output goes nowhere")
 
 
 @dataclass

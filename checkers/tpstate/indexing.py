@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+from ..language import tr
 from . import attributes, calls, expressions, tensors
 from .choices import Choice
 from .events import OUTPUT_LOST, BiasDropped, NoneUsed, PairUsed, TensorKeyed
@@ -57,12 +58,14 @@ def unpack(interp: Interpreter, frame: Frame, target: ast.Tuple | ast.List, valu
     """`a, b = value`, stars included."""
     value = interp.settle(value)
     if isinstance(value, NothingReturned):
-        interp.emit(NoneUsed, target, forward=value.forward, how="it is unpacked")
+        interp.emit(NoneUsed, target, forward=value.forward, how=tr("it is unpacked"))
     count = len(target.elts)
     starred = [index for index, elt in enumerate(target.elts) if isinstance(elt, ast.Starred)]
     if isinstance(value, Pair):
         if not starred and count != 2:
-            interp.emit(PairUsed, target, pair=value, how=f"it is unpacked into {count} names")
+            interp.emit(
+                PairUsed, target, pair=value, how=tr("it is unpacked into %(count)s names", count=count)
+            )
             value = UNKNOWN
         else:
             calls.note_unpacked(interp, value, target)
@@ -124,7 +127,7 @@ def item(interp: Interpreter, owner: Value, index: Value, node: ast.Subscript) -
         return tensors.indexed(interp, owner, index, node)
     if isinstance(owner, Pair):
         if isinstance(index, Seq) or (isinstance(index, Const) and index.value not in (0, 1, -1, -2)):
-            interp.emit(PairUsed, node, pair=owner, how="it is indexed like a tensor")
+            interp.emit(PairUsed, node, pair=owner, how=tr("it is indexed like a tensor"))
             return UNKNOWN
         if isinstance(index, Const):
             first = index.value in (0, -2)

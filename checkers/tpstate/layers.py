@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
+from ..language import tr
 from ..project.project import External
 from . import (
     attention,
@@ -149,15 +150,15 @@ def call_parallel(
 def _call(
     interp: Interpreter, obj: Obj, row: Provider, given: Value, kwargs: Kwargs, node: ast.expr, known: bool
 ) -> Value:
-    given = calls.as_tensor(interp, given, node, f"it is passed to `{label(obj)}`")
+    given = calls.as_tensor(interp, given, node, tr("it is passed to `%(obj)s`", obj=label(obj)))
     if row.kind == provider_table.EMBEDDING:
         reduced = flag(interp, obj, "reduce_scatter_embeddings", False)
-        why = interp.step(node, f"`{label(obj)}` is an embedding: it returns every channel")
+        why = interp.step(node, tr("`%(obj)s` is an embedding: it returns every channel", obj=label(obj)))
         state = State.FULL if reduced is False else State.UNKNOWN
         return Tensor(state, width=size(obj, row, 1), why=why, role="embedding")
     learn_width(interp, given, size(obj, row, 0))
     if row.kind == provider_table.COLUMN:
-        placements.whole_argument(interp, given, node, f"the column-parallel `{label(obj)}`")
+        placements.whole_argument(interp, given, node, tr("the column-parallel `%(obj)s`", obj=label(obj)))
     output = Tensor(State.UNKNOWN, width=size(obj, row, 1))
     if known:
         output = _output(interp, obj, row, given, kwargs, node)
@@ -173,7 +174,7 @@ def _output(
     name, width = label(obj), size(obj, row, 1)
     before = given.why if isinstance(given, Tensor) else None
     if row.kind == provider_table.REPLICATED:
-        why = interp.step(node, f"`{name}` is replicated: every rank holds its whole output")
+        why = interp.step(node, tr("`%(name)s` is replicated: every rank holds its whole output", name=name))
         return Tensor(State.FULL, width=width, why=why)
     group = group_of(obj, row)
     if group is None:
@@ -183,9 +184,11 @@ def _output(
         if "runtime_gather_output" in kwargs or gathers is None or row.returns == provider_table.UNDECIDED:
             return Tensor(State.UNKNOWN, width=width)
         if gathers:
-            why = interp.step(node, f"`{name}` gathers its output (gather_output=True), so it is full")
+            why = interp.step(
+                node, tr("`%(name)s` gathers its output (gather_output=True), so it is full", name=name)
+            )
             return Tensor(State.FULL, width=width, why=why, role="gathered")
-        why = interp.step(node, f"`{name}` is column-parallel: its output is split")
+        why = interp.step(node, tr("`%(name)s` is column-parallel: its output is split", name=name))
         fused = row.fused or "Merged" in obj.cls.dotted or "QKV" in obj.cls.dotted
         # With Megatron's `stride`, nanotron's `contiguous_chunks`, a rank holds its share of q, then of k, then of v.
         fused = fused or obj.args.get("stride", Const(1)) != Const(1) or "contiguous_chunks" in obj.args
@@ -199,9 +202,13 @@ def _output(
         return Tensor(State.UNKNOWN, width=width)
     if not reduces or skips.value:
         return Tensor(
-            State.PARTIAL, width=width, why=interp.step(node, f"`{name}` does not reduce its output", before)
+            State.PARTIAL,
+            width=width,
+            why=interp.step(node, tr("`%(name)s` does not reduce its output", name=name), before),
         )
-    why = interp.step(node, f"`{name}` is row-parallel: its output is all-reduced, so it is full")
+    why = interp.step(
+        node, tr("`%(name)s` is row-parallel: its output is all-reduced, so it is full", name=name)
+    )
     return Tensor(State.FULL, width=width, why=why, role="row")
 
 
@@ -225,7 +232,9 @@ def _tokens(interp: Interpreter, obj: Obj, row: Provider, given: Value, node: as
         return tokens.of_row(interp, given, flag, label(obj), node)
     twice = tokens.gathers_twice(interp, given, flag)
     if twice is not None:
-        interp.emit(TokensGathered, node, tokens=twice, taker=f"the column-parallel `{label(obj)}`")
+        interp.emit(
+            TokensGathered, node, tokens=twice, taker=tr("the column-parallel `%(obj)s`", obj=label(obj))
+        )
     return tokens.of_column(interp, given, flag, label(obj), node)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import math
 
+from ..language import tr
 from ..project.project import NamespaceRef
 from . import (
     arithmetic,
@@ -142,13 +143,17 @@ def _checkpoint(
             settled = interp.settle(value)
             bad = ""
             if isinstance(settled, Heap) and isinstance(settled.content, Table):
-                bad = "a dict"
+                bad = tr("a dict")
             elif isinstance(settled, Heap):
-                bad = "a list"
+                bad = tr("a list")
             elif isinstance(settled, Obj) and settled.cls.facts is not None:
-                bad = f"an object of class {settled.cls.dotted.rsplit('.', 1)[-1]}"
+                bad = tr("an object of class %(cls)s", cls=settled.cls.dotted.rsplit(".", 1)[-1])
             elif isinstance(settled, Const) and isinstance(settled.value, int | float | str):
-                bad = f"the {type(settled.value).__name__} {settled.value!r}"
+                bad = tr(
+                    "the %(__name__)s %(value)s",
+                    __name__=type(settled.value).__name__,
+                    value=repr(settled.value),
+                )
             if bad and "megatron" in dotted:
                 interp.emit(Checkpointed, node, bad=bad)
     inner = {
@@ -214,7 +219,7 @@ def _reduced_in_place(interp: Interpreter, given: Tensor, node: ast.expr) -> Non
         and isinstance(name, ast.Name)
         and name.id in frame.vars
     ):
-        why = interp.step(node, "it is all-reduced in place, so it is full", given.why)
+        why = interp.step(node, tr("it is all-reduced in place, so it is full"), given.why)
         interp.write(frame.vars, name.id, Tensor(State.FULL, width=given.width, why=why, role="row"))
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from ..facts.module import ClassFacts
+from ..language import tr
 from ..project.project import External
 from ..project.registries import wrappers
 from .analysis import Analysis
@@ -83,11 +84,15 @@ class ModuleTree:
         site = Site(cls.module, cls.node)
         if entry is None:
             return Module(
-                "", cls.dotted, cls, site, "unresolved", note="its constructor could not be followed"
+                "", cls.dotted, cls, site, "unresolved", note=tr("its constructor could not be followed")
             )
         module = self._module(entry[1], "", 0)
         notes = [text for failed, text in self.analysis.log.failed if failed is cls]
-        return replace(module, site=site, note=f"only followed in part: {notes[0]}" if notes else module.note)
+        return replace(
+            module,
+            site=site,
+            note=tr("only followed in part: %(notes)s", notes=notes[0]) if notes else module.note,
+        )
 
     def _module(self, obj: Obj, name: str, depth: int) -> Module:
         cls, dotted, row = obj.cls.facts, obj.cls.dotted, layer_row(obj)
@@ -95,7 +100,7 @@ class ModuleTree:
         if row is not None and row.kind != PLAIN:
             return Module(name, dotted, cls, site, "parallel", note=_KINDS.get(row.kind, row.kind))
         if id(obj) in self._active or depth > _MAX_DEPTH:
-            return Module(name, dotted, cls, site, "unresolved", note="it holds itself")
+            return Module(name, dotted, cls, site, "unresolved", note=tr("it holds itself"))
         if cls is not None and not self.project.is_framework(cls.module):
             self._classes[id(cls)] = cls
         self._active.add(id(obj))
@@ -112,9 +117,18 @@ class ModuleTree:
         via = obj.cls.dotted.rsplit(".", 1)[-1]
         if not children:
             style = obj.args.get("style")
-            text = f"style {style.value!r}" if isinstance(style, Const) else "its style"
+            text = (
+                tr("style %(value)s", value=repr(style.value))
+                if isinstance(style, Const)
+                else tr("its style")
+            )
             return Module(
-                name, obj.cls.dotted, obj.cls.facts, site, "unresolved", note=f"{text} could not be resolved"
+                name,
+                obj.cls.dotted,
+                obj.cls.facts,
+                site,
+                "unresolved",
+                note=tr("%(text)s could not be resolved", text=text),
             )
         return replace(children[0], name=name, via=via, site=site)
 
@@ -127,7 +141,7 @@ class ModuleTree:
             for held, condition in _objects(value, ""):
                 if held is None:
                     if self._is_called(obj, attr):
-                        note = "what it holds is known at run time only"
+                        note = tr("what it holds is known at run time only")
                         site = self._written(obj, attr, None) or obj.made_at
                         yield Module(
                             name or "[…]", "", None, site, "unresolved", note=note, condition=condition

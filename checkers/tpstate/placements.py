@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from ..language import tr
 from .events import HeadsTiled, PartialMet, Reshaped, SplitWhole, WholeNeeded
 from .interpreter import Interpreter
 from .states import State, Step
@@ -53,7 +54,13 @@ def applied(
     """`name` is applied to a tensor: note what it needs and does not get."""
     bare = name.rstrip("_")
     if tensor.state is State.PARTIAL and bare in NONLINEAR:
-        interp.emit(PartialMet, node, tensor=tensor, other=None, how=f"enters `{bare}`, which is not linear")
+        interp.emit(
+            PartialMet,
+            node,
+            tensor=tensor,
+            other=None,
+            how=tr("enters `%(bare)s`, which is not linear", bare=bare),
+        )
     if tensor.state is State.SHARDED and bare in WHOLE and _over_split(tensor, bare, rest, kwargs):
         interp.emit(WholeNeeded, node, tensor=tensor, operation=bare)
 
@@ -86,7 +93,9 @@ def whole_argument(interp: Interpreter, value: Value, node: ast.expr, taker: str
     if isinstance(value, Tensor) and value.state is State.UNKNOWN:
         name = argument_name(value)
         if name is not None and name not in interp.whole:
-            interp.whole[name] = interp.step(node, f"it enters {taker}, which needs a whole value")
+            interp.whole[name] = interp.step(
+                node, tr("it enters %(taker)s, which needs a whole value", taker=taker)
+            )
 
 
 def argument_name(tensor: Tensor) -> str | None:
@@ -112,7 +121,7 @@ def added(interp: Interpreter, partial: Tensor, other: Tensor, node: ast.expr) -
             node,
             tensor=partial,
             other=known,
-            how="is added to a value that is whole on every rank",
+            how=tr("is added to a value that is whole on every rank"),
         )
 
 

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Any
 
 from ..facts.module import ClassFacts
+from ..language import tr
 from ..project.stages import Family, Stage
 from .analysis import Analysis
 from .events import Built, Site
@@ -91,8 +92,8 @@ class Balance:
     def method(self) -> str:
         """How it was estimated, in words."""
         if self.is_estimate:
-            return f"depth x tokens x (12 dim^2 + 2 window dim), {self.sizes}"
-        return f"number of blocks, {self.sizes}"
+            return tr("depth x tokens x (12 dim^2 + 2 window dim), %(sizes)s", sizes=self.sizes)
+        return tr("number of blocks, %(sizes)s", sizes=self.sizes)
 
 
 def stacks(
@@ -121,7 +122,7 @@ def balance(analysis: Analysis, family: Family) -> Balance | None:
 
 
 def weighed(
-    by_stage: Sequence[tuple[Stage, list[Stack]]], sizes: str = "default arguments"
+    by_stage: Sequence[tuple[Stage, list[Stack]]], sizes: str = tr("default arguments")
 ) -> Balance | None:
     """The work of stages by what they build; `sizes` says with which sizes."""
     if not all(found for _, found in by_stage):

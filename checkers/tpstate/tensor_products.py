@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from ..language import tr
 from . import calls, dimensions, indexing, layers, placements, tensors, tokens
 from .choices import Choice
 from .events import (
@@ -26,7 +27,9 @@ def operands_of(interp: Interpreter, given: Value, node: ast.expr) -> list[Value
     found = indexing.as_seq(interp, given)
     if found is None:
         return []
-    items = [calls.as_tensor(interp, item, node, "it is joined with other tensors") for item in found.items]
+    items = [
+        calls.as_tensor(interp, item, node, tr("it is joined with other tensors")) for item in found.items
+    ]
     return items + ([found.rest] if found.rest is not None else [])
 
 
@@ -36,7 +39,7 @@ def joined_states(interp: Interpreter, parts: list[Value], node: ast.expr) -> Te
         whys = [part.why for part in tensors if part.why is not None]
         return tensors[0].but(
             width=None,
-            why=interp.step(node, "they are joined", *whys) if whys else None,
+            why=interp.step(node, tr("they are joined"), *whys) if whys else None,
             dims=None,
             sizes=None,
             axis=None,
@@ -84,10 +87,10 @@ def _concatenated(
     width = _sum_widths(tensors) if len(tensors) == len(parts) else None
     if State.FULL in states and State.SHARDED not in states and State.PARTIAL not in states:
         known = next(part for part in tensors if part.state is State.FULL)
-        text = "joined on the last dimension with a full tensor, so the result is full"
+        text = tr("joined on the last dimension with a full tensor, so the result is full")
         return Tensor(State.FULL, width=width, why=interp.step(node, text, known.why), role="cat")
     if states == {State.SHARDED} and len(tensors) == len(parts):
-        text = "shards joined on the last dimension"
+        text = tr("shards joined on the last dimension")
         return Tensor(
             State.SHARDED,
             width=width,
@@ -98,7 +101,7 @@ def _concatenated(
     if State.FULL in states and State.SHARDED in states:
         sharded = next(part for part in tensors if part.state is State.SHARDED)
         full = next(part for part in tensors if part.state is State.FULL)
-        text = "joined on the last dimension with a full tensor: no split tensor any more"
+        text = tr("joined on the last dimension with a full tensor: no split tensor any more")
         return Tensor(State.UNKNOWN, why=interp.step(node, text, sharded.why, full.why), role="mixed cat")
     return Tensor(State.UNKNOWN, width=width)
 
@@ -121,9 +124,9 @@ def select(interp: Interpreter, kept: Value, instead: Value, node: ast.expr) -> 
 
 def combine(interp: Interpreter, left: Value, right: Value, node: ast.expr, additive: bool) -> Value:
     """Elementwise arithmetic of two values, one of them a tensor."""
-    left = calls.as_tensor(interp, left, node, "it is an operand of arithmetic")
-    right = calls.as_tensor(interp, right, node, "it is an operand of arithmetic")
-    held = tokens.joined(interp, left, right, node, "an addition" if additive else "a product")
+    left = calls.as_tensor(interp, left, node, tr("it is an operand of arithmetic"))
+    right = calls.as_tensor(interp, right, node, tr("it is an operand of arithmetic"))
+    held = tokens.joined(interp, left, right, node, tr("an addition") if additive else tr("a product"))
     return tokens.with_tokens(_combined(interp, left, right, node, additive), held)
 
 
@@ -195,7 +198,7 @@ def _two_tensors(interp: Interpreter, left: Tensor, right: Tensor, node: ast.exp
             node,
             tensor=sharded,
             other=full,
-            consumer="an addition with a full tensor" if additive else "a product with a full tensor",
+            consumer=tr("an addition with a full tensor") if additive else tr("a product with a full tensor"),
             proven=proven,
         )
     return Tensor(State.UNKNOWN, why=sharded.why)
@@ -203,8 +206,8 @@ def _two_tensors(interp: Interpreter, left: Tensor, right: Tensor, node: ast.exp
 
 def matmul(interp: Interpreter, left: Value, right: Value, node: ast.expr) -> Value:
     """`left @ right`: attention of per-rank heads stays per rank."""
-    left = calls.as_tensor(interp, left, node, "it is an operand of a matrix product")
-    right = calls.as_tensor(interp, right, node, "it is an operand of a matrix product")
+    left = calls.as_tensor(interp, left, node, tr("it is an operand of a matrix product"))
+    right = calls.as_tensor(interp, right, node, tr("it is an operand of a matrix product"))
     return tokens.with_tokens(_multiplied(interp, left, right), tokens.of_product(interp, left, right))
 
 
@@ -236,7 +239,7 @@ def product_of(interp: Interpreter, name: str, args: tuple[Value, ...], node: as
 
 def attention_of(interp: Interpreter, query: Value, rest: tuple[Value, ...], node: ast.expr) -> Value:
     for value in (query, *rest[:2]):
-        calls.as_tensor(interp, value, node, "it is passed to `scaled_dot_product_attention`")
+        calls.as_tensor(interp, value, node, tr("it is passed to `scaled_dot_product_attention`"))
     query = query.output if isinstance(query, Pair) else query
     if isinstance(query, Tensor) and query.state is State.SHARDED:
         return tensors.moved(query).but(sizes=query.sizes, axis=query.axis)
@@ -250,7 +253,7 @@ def functional_linear(
     interp: Interpreter, given: Value, rest: tuple[Value, ...], kwargs: Kwargs, node: ast.expr
 ) -> Value:
     """`F.linear(x, weight, bias)`: a weight split on its input dimension gives partial sums."""
-    given = calls.as_tensor(interp, given, node, "it is passed to `F.linear`")
+    given = calls.as_tensor(interp, given, node, tr("it is passed to `F.linear`"))
     held = given.tokens if isinstance(given, Tensor) else None
     return tokens.with_tokens(_functional_linear(interp, given, rest, kwargs, node), held)
 
@@ -266,13 +269,15 @@ def _functional_linear(
         return Tensor(State.UNKNOWN)
     out, taken = weight.dims
     if isinstance(taken, Sym) and PER_RANK in taken.tags:
-        why = interp.step(node, "the weight is split on its input dimension: each rank holds a partial sum")
+        why = interp.step(
+            node, tr("the weight is split on its input dimension: each rank holds a partial sum")
+        )
         result = Tensor(State.PARTIAL, width=poly_of(out), why=why)
         if isinstance(bias, Tensor) and bias.role == "parameter" and not _is_zero_elsewhere(bias):
             interp.emit(BiasOnPartial, node, tensor=result)
         return result
     if isinstance(out, Sym) and PER_RANK in out.tags:
-        why = interp.step(node, "the weight is split on its output dimension")
+        why = interp.step(node, tr("the weight is split on its output dimension"))
         return Tensor(State.SHARDED, why=why)
     return Tensor(State.UNKNOWN, width=poly_of(out))
 
@@ -288,7 +293,11 @@ def bypass(interp: Interpreter, weight: Tensor, node: ast.expr) -> Tensor:
         interp.emit(WeightTaken, node, layer=layer, mark=mark)
     if all(_splits(interp, layer) for layer in held):
         why = interp.step(
-            node, f"its weight is of the column-parallel `{layers.label(held[0])}`: the result is split"
+            node,
+            tr(
+                "its weight is of the column-parallel `%(held)s`: the result is split",
+                held=layers.label(held[0]),
+            ),
         )
         return Tensor(State.SHARDED, why=why, tag=mark)
     return Tensor(State.UNKNOWN, tag=mark)

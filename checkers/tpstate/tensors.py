@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TypeGuard
 
+from ..language import tr
 from . import calls, dimensions, placements, tensor_names, tensor_products, tokens
 from .callables import TensorMethod
 from .events import (
@@ -166,7 +167,7 @@ def function(
 def _on_first(
     interp: Interpreter, name: str, first: Value, rest: tuple[Value, ...], kwargs: Kwargs, node: ast.expr
 ) -> Value:
-    first = calls.as_tensor(interp, first, node, f"it is passed to `{name}`")
+    first = calls.as_tensor(interp, first, node, tr("it is passed to `%(name)s`", name=name))
     if not isinstance(first, Tensor):
         return UNKNOWN
     if first.role == "shape":
@@ -183,7 +184,7 @@ def _on_first(
 
 def _masked(interp: Interpreter, first: Tensor, mask: Value, node: ast.expr) -> Value:
     """A mask is as long as what it masks."""
-    tokens.joined(interp, first, mask, node, "a mask")
+    tokens.joined(interp, first, mask, node, tr("a mask"))
     return UNKNOWN
 
 
@@ -281,7 +282,7 @@ def by_size(interp: Interpreter, tensor: Tensor, last: Value, node: ast.expr) ->
     """A tensor of unknown type viewed with a last size per rank is one rank's part: the code says so."""
     if not (isinstance(last, Sym) and PER_RANK in last.tags):
         return tensor.but(width=None, dims=None)
-    why = interp.step(node, "it is viewed with a size per rank, so it is split")
+    why = interp.step(node, tr("it is viewed with a size per rank, so it is split"))
     return Tensor(State.SHARDED, why=why)
 
 
@@ -304,7 +305,7 @@ def _divided(
     if tensor.tag == "argument" and not tensor.role and isinstance(given, Sym) and TP in given.tags:
         return Seq((), tensor.but(role="share of argument"))
     if on_last and tensor.state is State.FULL and isinstance(given, Sym) and TP in given.tags:
-        why = interp.step(node, "it is cut into one part per rank", tensor.why)
+        why = interp.step(node, tr("it is cut into one part per rank"), tensor.why)
         return Seq((), Tensor(State.SHARDED, width=tensor.width, why=why))
     if name == "unbind":
         return Seq((), moved(tensor))

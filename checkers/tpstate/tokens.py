@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import replace
 
+from ..language import tr
 from . import flags
 from .choices import alternatives
 from .events import TokensJoined, TokensMixed, TokensUnmarked
@@ -20,7 +21,7 @@ from .values import NONE, TP, Const, Kwargs, Obj, Seq, Slice, Sym, Tensor, Value
 
 OWN, ALL = "own", "all"
 
-LENGTH = "own tokens"
+LENGTH = tr("own tokens")
 """The tag of a number of tokens that is one rank's."""
 
 
@@ -72,7 +73,7 @@ def of_region(
     if kwargs.keys() & {"group", "tp_group", "**"}:
         return None
     held = _INTO[name]
-    text = "each rank holds its own tokens" if held == OWN else "each rank holds all tokens"
+    text = tr("each rank holds its own tokens") if held == OWN else tr("each rank holds all tokens")
     before = tensor.tokens.why if tensor.tokens is not None else None
     return Tokens(held, flag_in_force(interp) or "", why=interp.step(node, f"`{name}`: {text}", before))
 
@@ -99,7 +100,7 @@ def of_column(
     on = _is_on(interp, flag, tokens.key)
     if on is None:
         return None
-    text = f"the column-parallel `{name}` gathers the sequence: all tokens"
+    text = tr("the column-parallel `%(name)s` gathers the sequence: all tokens", name=name)
     return replace(tokens, held=ALL, why=interp.step(node, text, tokens.why)) if on else tokens
 
 
@@ -121,7 +122,10 @@ def of_row(
     on = _is_on(interp, flag, tokens.key)
     if on is None:
         return None
-    text = f"the row-parallel `{name}` reduce-scatters along the sequence: each rank holds its own tokens"
+    text = tr(
+        "the row-parallel `%(name)s` reduce-scatters along the sequence: each rank holds its own tokens",
+        name=name,
+    )
     return replace(tokens, held=OWN, why=interp.step(node, text, tokens.why)) if on else tokens
 
 
@@ -237,7 +241,7 @@ def of_factory(interp: Interpreter, sizes: Iterable[Value], node: ast.expr) -> T
             key = flag_in_force(interp) or next(
                 (key for key, on in conditions.items() if on and is_flag(key)), ""
             )
-            why = interp.step(node, "it is made for as many tokens as one rank holds")
+            why = interp.step(node, tr("it is made for as many tokens as one rank holds"))
             return Tokens(OWN, key, first=False, why=why)
     return None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from ..language import tr
 from . import calls, indexing, layers, placements, tensors, tokens
 from .events import ShardedEscape
 from .interpreter import Interpreter
@@ -63,10 +64,12 @@ def call_external(
     if last == "Identity":
         return first
     if last == "MultiheadAttention":
-        why = interp.step(node, f"`{layers.label(obj)}` is nn.MultiheadAttention: its output is full")
+        why = interp.step(
+            node, tr("`%(obj)s` is nn.MultiheadAttention: its output is full", obj=layers.label(obj))
+        )
         return Seq((Tensor(State.FULL, width=poly_of(_argument(obj, 0, "embed_dim")), why=why), UNKNOWN))
     if last == "Embedding" and dotted.startswith("torch."):
-        why = interp.step(node, f"`{layers.label(obj)}` is nn.Embedding: its output is full")
+        why = interp.step(node, tr("`%(obj)s` is nn.Embedding: its output is full", obj=layers.label(obj)))
         return Tensor(State.FULL, width=poly_of(_argument(obj, 1, "embedding_dim")), why=why)
     known = last in _KEEPS or last in _NORMS or last in _LINEAR or last in _CONV
     if not known or not dotted.startswith("torch."):
@@ -93,7 +96,7 @@ def _with_tokens(interp: Interpreter, obj: Obj, given: Value, result: Value, nod
 
 
 def _keep(interp: Interpreter, obj: Obj, value: Value, node: ast.expr) -> Value:
-    value = calls.as_tensor(interp, value, node, f"it is passed to `{layers.label(obj)}`")
+    value = calls.as_tensor(interp, value, node, tr("it is passed to `%(obj)s`", obj=layers.label(obj)))
     return value if isinstance(value, Tensor) else UNKNOWN
 
 
@@ -102,7 +105,7 @@ def _argument(obj: Obj, index: int, name: str) -> Value:
 
 
 def _call_torch(interp: Interpreter, obj: Obj, last: str, value: Value, node: ast.expr) -> Value:
-    value = calls.as_tensor(interp, value, node, f"it is passed to `{layers.label(obj)}`")
+    value = calls.as_tensor(interp, value, node, tr("it is passed to `%(obj)s`", obj=layers.label(obj)))
     if last in _KEEPS:
         if not isinstance(value, Tensor):
             return UNKNOWN
@@ -125,7 +128,11 @@ def _normalised(interp: Interpreter, obj: Obj, value: Value, node: ast.expr) -> 
             placements.whole_argument(interp, value, node, f"`{layers.label(obj)}`")
         if sized is None or per_rank(items.items[-1] if items is not None and items.items else shape):
             return value if isinstance(value, Tensor) else Tensor(State.UNKNOWN)
-        text = f"`{layers.label(obj)}` is a norm over {sized}: its output has this many channels on each rank"
+        text = tr(
+            "`%(obj)s` is a norm over %(sized)s: its output has this many channels on each rank",
+            obj=layers.label(obj),
+            sized=sized,
+        )
         return Tensor(State.UNKNOWN, width=sized, why=interp.step(node, text), role="measured")
     layers.learn_width(interp, value, sized)
     placements.whole_argument(interp, value, node, f"`{layers.label(obj)}`")
@@ -151,7 +158,7 @@ def _linear(interp: Interpreter, obj: Obj, value: Value, node: ast.expr) -> Valu
         return Tensor(State.UNKNOWN, width=width)
     if per_rank(gives) or per_rank(takes) or (isinstance(value, Tensor) and value.state is State.PARTIAL):
         return Tensor(State.UNKNOWN, width=width)
-    why = interp.step(node, f"`{layers.label(obj)}` is nn.Linear: its output is full")
+    why = interp.step(node, tr("`%(obj)s` is nn.Linear: its output is full", obj=layers.label(obj)))
     return Tensor(State.FULL, width=width, why=why, role="linear")
 
 

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
+from ..language import tr
 from ..project.project import FunctionRef
 from .arguments import Arguments
 from .difference import Difference
@@ -155,7 +156,7 @@ class Comparison:
         if a.op == "f:reshape":
             unequal = [pair for pair in pairs[:1] if pair[0].key != pair[1].key]
         if len(unequal) > 1 and Counter(p[0].key for p in unequal) == Counter(p[1].key for p in unequal):
-            return [self._difference(a, b, there, here, what="the order differs")]
+            return [self._difference(a, b, there, here, what=tr("the order differs"))]
         if a.op == "getitem" and unequal and unequal[0][0] is a.args[1]:
             known = all(node.args[1].op == "const" for node in (a, b))
             return [self._difference(a, b, there, here, decided=known)]
@@ -185,16 +186,23 @@ class Comparison:
                 decided = pair.default is not None
                 spots = (pair.there or there, pair.here or here)
                 what = (
-                    "is left out"
+                    tr("is left out")
                     if pair.mine is None
-                    else "is given, which the original leaves at its default"
+                    else tr("is given, which the original leaves at its default")
                 )
-                found.append(Difference(*spots, f"`{pair.name}` {what}", decided=decided))
+                found.append(
+                    Difference(*spots, tr("`%(name)s` %(what)s", name=pair.name, what=what), decided=decided)
+                )
         keys = [(pair.theirs.key, pair.mine.key) for pair in changed if pair.theirs and pair.mine]
         if len(keys) > 1 and Counter(key for key, _ in keys) == Counter(key for _, key in keys):
             names = ", ".join(f"`{pair.name}`" for pair in changed)
             last = changed[0]
-            return [*found, Difference(last.there or there, last.here or here, f"{names} change places")]
+            return [
+                *found,
+                Difference(
+                    last.there or there, last.here or here, tr("%(names)s change places", names=names)
+                ),
+            ]
         for pair in changed:
             if pair.theirs is not None and pair.mine is not None:
                 found += self.of(pair.theirs, pair.mine, pair.there or there, pair.here or here)

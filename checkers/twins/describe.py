@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from ..language import tr
 from .difference import Difference
 from .nodes import Node, Spot
 
@@ -43,9 +44,27 @@ def problem(difference: Difference, original: str) -> str:
     """One sentence."""
     here, there = sides(difference)
     if not difference.what:
-        return f"`{here}` where the original `{original}` has `{there}`"
+        return tr(
+            "`%(here)s` where the original `%(original)s` has `%(there)s`",
+            here=here,
+            original=original,
+            there=there,
+        )
     if "left out" in difference.what:
-        return f"{difference.what}, which the original `{original}` gives as `{there}`"
+        return tr(
+            "%(what)s, which the original `%(original)s` gives as `%(there)s`",
+            what=difference.what,
+            original=original,
+            there=there,
+        )
     if "given" in difference.what:
-        return f"{difference.what} in `{original}`: `{here}`"
-    return f"{difference.what}: `{here}`, in the original `{original}` `{there}`"
+        return tr(
+            "%(what)s in `%(original)s`: `%(here)s`", what=difference.what, original=original, here=here
+        )
+    return tr(
+        "%(what)s: `%(here)s`, in the original `%(original)s` `%(there)s`",
+        what=difference.what,
+        here=here,
+        original=original,
+        there=there,
+    )

@@ -6,6 +6,7 @@ import ast
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from ..language import tr
 from .difference import Difference
 from .frames import Side
 from .names import is_config, plain
@@ -53,8 +54,11 @@ def _kind(node: Node) -> tuple[object, ...]:
 def names_of_weights(first: Side, sides: Sequence[Side]) -> Iterator[Difference]:
     """Layers whose weights have other names than the original's."""
     for name, (own, theirs, mine) in renamed(first, sides).items():
-        what = (
-            f"`self.{name}` is what the original holds as `self.{own}`, so that its weights have other names"
+        what = tr(
+            "`self.%(name)s` is what the original holds as `self.%(own)s`, so that its weights have "
+            "other names",
+            name=name,
+            own=own,
         )
         yield Difference(theirs.spot, mine.spot, what)
 
@@ -72,7 +76,7 @@ def defaults_of(first: Side, side: Side) -> Iterator[Difference]:
             continue
         if not same:
             there, here = _home(first, original), _home(side, mine)
-            yield Difference(there, here, f"the default of `{name}` differs")
+            yield Difference(there, here, tr("the default of `%(name)s` differs", name=name))
 
 
 def _home(side: Side, node: ast.expr) -> Spot:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..facts.module import ModuleFacts
+from ..language import tr
 from ..project.project import Project
 from .difference import Difference
 from .marks import Mark, covering, marks
@@ -62,6 +63,6 @@ def stale_marks(project: Project) -> Iterator[tuple[ModuleFacts, Mark, str]]:
     for module in project.modules:
         for mark in marks(module):
             if (module.display, mark.line) not in used:
-                yield module, mark, "this mark covers no difference from the original"
+                yield module, mark, tr("this mark covers no difference from the original")
             elif not mark.reason:
-                yield module, mark, "this mark gives no reason"
+                yield module, mark, tr("this mark gives no reason")
