@@ -80,8 +80,8 @@ def listed(separator: str, parts: Iterable[str]) -> str:
 
 def local(text: str) -> str:
     """A text in the language of the reader: one that `tr` made, or a fixed one that the catalogs have."""
-    language = _current.get()
-    return text if language == "en" else _local(text, catalog(language))
+    name = _current.get()
+    return text if name == "en" else _local(text, catalog(name))
 
 
 def localized(value: Value) -> Value:

@@ -98,8 +98,10 @@ class Rule:
     @classmethod
     def fix_text(cls) -> str:
         """How safe the typed edits are, and why."""
-        kind = {"safe": "safe", "unsafe": "needs a reader"}.get(cls.fix_kind)
-        return "by hand" if kind is None else f"{kind}. {' '.join(cls.fix_note.split())}"
+        kind = {"safe": tr("safe"), "unsafe": tr("needs a reader")}.get(cls.fix_kind)
+        if kind is None:
+            return tr("by hand")
+        return tr("%(kind)s. %(note)s", kind=kind, note=tr(" ".join(cls.fix_note.split())))
 
     @classmethod
     def title(cls) -> str:

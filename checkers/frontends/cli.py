@@ -14,11 +14,12 @@ from typing import Annotated, Any
 import typer
 
 from ..finding import Finding, Result
-from ..language import tr
+from ..language import local, of_locale, tr, use
 from ..settings import Settings, SettingsError, load_settings, sizes, words
 from .diagnose_command import diagnose
 from .exits import CLEAN, FAILED, FOUND
 from .fix_command import fix
+from .lang import Lang
 from .streams import (
     drop_output,
     internal_error,
@@ -94,8 +95,11 @@ def check(
     show_settings: Annotated[
         bool, typer.Option("--show-settings", help="Print the settings that apply, and check nothing.")
     ] = False,
+    lang: Lang = None,
 ) -> None:
     """Check files and folders (this is what `onescience-check [PATHS]` does)."""
+    if format is Format.json and lang is None:
+        use("en")  # what other programs read is the same everywhere
     working_folder()
     given, edited = _with_input(paths or [], stdin_filename)
     options: dict[str, Any] = {
@@ -125,12 +129,15 @@ def report(
     tp: Annotated[
         str, typer.Option(metavar="SIZES", help="Tensor-parallel sizes that must work: 1,2,4,8.")
     ] = "",
+    lang: Lang = None,
 ) -> None:
     """Fill in the checklists and tables of the guide for each distributed model, before it is merged.
 
     The project around the paths is read as a whole. Exit code: 0 all models ready, 1 one is not or nothing was found,
     2 something could not be read.
     """
+    if format is ReportFormat.json and lang is None:
+        use("en")
     working_folder()
     given = paths or [Path()]
     settings = load_settings(given[0].absolute())
@@ -143,6 +150,8 @@ app.command()(fix)
 @app.command()
 def explain(
     symbol: Annotated[str, typer.Argument(help="Symbol or id of a rule, or the beginning of ids: E71.")],
+    *,
+    lang: Lang = None,
 ) -> None:
     """Say why a rule exists, with a bad and a good example, and what happens at run time."""
     from ..selection import find_rules
@@ -156,7 +165,7 @@ def explain(
 
 
 @app.command()
-def rules() -> None:
+def rules(*, lang: Lang = None) -> None:
     """List all rules."""
     from .explanation import print_rules
 
@@ -177,6 +186,7 @@ def version() -> None:
 def main() -> None:
     """Entry point of the console script. Whatever happens, the user sees one clear line and never a traceback."""
     prepare()
+    use(of_locale())
     arguments = ["version"] if sys.argv[1:] == ["--version"] else sys.argv[1:]
     commands = {
         command.name or command.callback.__name__ for command in app.registered_commands if command.callback
@@ -219,7 +229,7 @@ def _with_input(paths: Sequence[Path], name: Path | None) -> tuple[list[Path], d
     if name is None:
         if len(others) != len(paths):
             raise typer.BadParameter(
-                tr("write also --stdin-filename PATH, the file it is the text of"), param_hint="-"
+                local("write also --stdin-filename PATH, the file it is the text of"), param_hint="-"
             )
         return others or [Path()], {}
     return [name, *others], {Path(os.path.abspath(name)): standard_input()}
@@ -240,14 +250,13 @@ def _check(paths: Sequence[Path], settings: Settings, shown: _Shown, edited: Map
     else:
         from .text_report import render
     for path in files.unusable:
-        say(f"{path.path}: {path.reason}")
+        say(tr("%(path)s: %(reason)s", path=path.path, reason=path.reason))
     render(result, files, strict=shown.strict, statistics=shown.statistics, quiet=shown.quiet)
     is_open = shown.strict and shown.format is Format.text and _list_open(paths, settings)
     broken = [skip for skip in result.skipped if skip.reason.startswith("internal error")]
     for skip in broken:
-        say(
-            f"{skip.path}: {skip.reason}; the rest was checked; please report it to the project with this line"
-        )
+        said = "%(path)s: %(reason)s; the rest was checked; please report it to the project with this line"
+        say(tr(said, path=skip.path, reason=skip.reason))
     if files.unusable or broken:
         return FAILED
     return FOUND if is_open or _is_failing(result, fails, shown.strict) else CLEAN
@@ -293,5 +302,5 @@ def _sizes(text: str) -> tuple[int, ...]:
         return sizes(text)
     except (TypeError, ValueError):
         raise typer.BadParameter(
-            tr("%(text)s: write sizes such as 1,2,4,8", text=repr(text)), param_hint="--tp"
+            local(tr("%(text)s: write sizes such as 1,2,4,8", text=repr(text))), param_hint="--tp"
         ) from None

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.syntax import Syntax
 from rich.text import Text
 
+from ..language import language, local, tr
 from ..rule import Rule, Scope
 from ..rules import all_rules
 
@@ -17,10 +18,10 @@ def print_explanation(rule: Rule) -> None:
     """Everything the class of a rule says."""
     console = Console(highlight=False, emoji=False, markup=False)
     console.print(Text(f"{rule.code} {rule.symbol}", style="bold"))
-    console.print(textwrap.fill(rule.title(), console.width, break_long_words=False), soft_wrap=True)
+    console.print(_wrapped(console, rule.title(), console.width), soft_wrap=True)
     for name, text in (
         ("Why", rule.why),
-        ("At run time", f"It {rule.symptom.value}. {rule.runtime}"),
+        ("At run time", run_time(rule)),
         ("Wrong", rule.example("bad")),
         ("Right", rule.example("good")),
         ("Limits", rule.limits),
@@ -29,7 +30,7 @@ def print_explanation(rule: Rule) -> None:
         ("Guide", rule.guide),
         ("Switch off", f"# pylint: disable={rule.symbol}"),
     ):
-        console.print(Text(f"\n{name}", style="bold"))
+        console.print(Text(f"\n{local(name)}", style="bold"))
         is_code = name in ("Wrong", "Right")
         if is_code:  # never cropped and never padded: it is there to be copied
             code = Syntax("", "python", background_color="default").highlight(text)
@@ -37,13 +38,26 @@ def print_explanation(rule: Rule) -> None:
                 Text("\n").join(Text("  ") + line if line else line for line in code.split()), soft_wrap=True
             )
         else:
-            text = textwrap.fill(" ".join(text.split()), console.width - 2, break_long_words=False)
-            console.print(textwrap.indent(text, "  "), soft_wrap=True)
+            console.print(textwrap.indent(_wrapped(console, text, console.width - 2), "  "), soft_wrap=True)
+
+
+def run_time(rule: Rule) -> str:
+    """What the fault does when the job runs."""
+    said = tr(rule.symptom.value)
+    return tr("It %(symptom)s. %(runtime)s", symptom=said, runtime=tr(" ".join(rule.runtime.split())))
+
+
+def _wrapped(console: Console, text: str, width: int) -> str:
+    """The text in the language of the reader, in lines of this width; Chinese may break anywhere."""
+    said = " ".join(local(text).split())
+    if language() == "en":
+        return textwrap.fill(said, width, break_long_words=False)
+    return "\n".join(line.plain for line in Text(said).wrap(console, width))
 
 
 _SCOPES = {
-    Scope.UNIVERSAL: "all Megatron-style code",
-    Scope.GUIDE: "trees that follow the OneScience guide (setting profile = auto | guide | universal)",
+    Scope.UNIVERSAL: tr("all Megatron-style code"),
+    Scope.GUIDE: tr("trees that follow the OneScience guide (setting profile = auto | guide | universal)"),
 }
 
 
@@ -52,5 +66,5 @@ def print_rules(rules: Sequence[Rule] = ()) -> None:
     chosen = rules or all_rules()
     width = max((len(rule.symbol) for rule in chosen), default=0)
     for rule in chosen:
-        guide = "  (guide)" if rule.scope is Scope.GUIDE else ""
-        print(f"{rule.code}  {rule.symbol:<{width}}  {rule.title()}{guide}")
+        guide = f"  ({local('guide')})" if rule.scope is Scope.GUIDE else ""
+        print(f"{rule.code}  {rule.symbol:<{width}}  {local(rule.title())}{guide}")

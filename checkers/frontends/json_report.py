@@ -9,13 +9,14 @@ from typing import Any
 
 from ..files.discovery import FileSet
 from ..finding import Finding, Fix, Place, Result
+from ..language import localized
 
 VERSION = 2
 
 
 def render(result: Result, files: FileSet, *, strict: bool, statistics: bool, quiet: bool = False) -> None:
     """Print one JSON document; it always holds the undecided places and the counts."""
-    json.dump(document(result), sys.stdout, indent=2)
+    json.dump(localized(document(result)), sys.stdout, indent=2)
     print()
 
 

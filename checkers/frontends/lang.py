@@ -1,0 +1,34 @@
+"""The option `--lang` of every command that speaks to a reader."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Annotated
+
+import typer
+
+from ..language import use
+
+
+class Language(str, Enum):
+    """Languages with a catalog, and English."""
+
+    zh = "zh"
+    en = "en"
+
+
+def _speak(chosen: Language | None) -> Language | None:
+    if chosen is not None:
+        use(chosen.value)
+    return chosen
+
+
+Lang = Annotated[
+    Language | None,
+    typer.Option(
+        "--lang",
+        help="Language of the output; that of the locale if not given (JSON: English).",
+        callback=_speak,
+        is_eager=True,
+    ),
+]
