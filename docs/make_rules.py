@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from onescience_check.checkers.rule import Rule, Scope
+from onescience_check.checkers.rule import Scope
 from onescience_check.checkers.rules import all_rules
 
 PAGE = Path(__file__).parent / "rules.md"
@@ -19,8 +19,21 @@ GROUPS = {
     "76": "Numerics and cost",
     "77": "Ranks and collectives",
 }
-FIXES = {"safe": "safe", "unsafe": "needs a reader", "": "by hand"}
-SCOPES = {Scope.UNIVERSAL: "all Megatron-style code", Scope.GUIDE: "trees that follow the OneScience guide"}
+FIXES = {"safe": "safe", "unsafe": "with a reader", "": "by hand"}
+SCOPES = {Scope.UNIVERSAL: "all", Scope.GUIDE: "guide"}
+HEAD = """# Rules
+
+Made by `python docs/make_rules.py` from the rule classes; do not edit.
+
+`onescience-check explain SYMBOL` prints the whole of a rule: why, a wrong and a right example, what happens at run
+time, limits, how safe its repair is. The links lead to the same texts in its class. `# pylint: disable=SYMBOL`
+switches a rule off, for a line or a block.
+
+- **Letter**: E crashes, hangs or computes the wrong thing; W works today and is a trap; R wastes time, memory or
+  bandwidth; C is naming and layout.
+- **Scope**: *all* Megatron-style code, or only trees that follow the OneScience *guide* (setting `profile`).
+- **Fix**: *safe* is what `onescience-check fix` types by itself; *with a reader* is typed with `--unsafe`; the rest is
+  done *by hand*."""
 
 
 def page() -> str:
@@ -30,47 +43,20 @@ def page() -> str:
 
 def _page() -> Iterator[str]:
     rules = sorted(all_rules(), key=lambda rule: (rule.code[1:], rule.code))
-    yield from ("# Rules", "", "Made by `python docs/make_rules.py` from the rule classes; do not edit.", "")
-    yield "Letters: E crashes, hangs or computes the wrong thing; W works today and is a trap;"
-    yield "R wastes time, memory or bandwidth; C is naming and layout."
+    yield HEAD
     for digits, title in GROUPS.items():
         yield from (
             "",
             f"## {title}",
             "",
-            "| id | symbol | what is wrong | guide | fix | maturity |",
+            "| id | symbol | what is wrong | scope | fix | guide |",
             "|---|---|---|---|---|---|",
         )
         for rule in rules:
             if rule.code[1:3] == digits:
-                cells = (
-                    rule.code,
-                    f"[{rule.symbol}](#{rule.symbol})",
-                    rule.title(),
-                    rule.guide,
-                    FIXES[rule.fix_kind],
-                )
-                yield f"| {' | '.join(map(_cell, cells))} | {rule.maturity} |"
-    for rule in rules:
-        yield from _section(rule)
-
-
-def _section(rule: Rule) -> Iterator[str]:
-    yield from ("", f'<a id="{rule.symbol}"></a>', "", f"## {rule.code} {rule.symbol}", "", rule.title(), "")
-    yield from (f"**Why.** {_flat(rule.why)}", "")
-    yield from (f"**At run time.** It {rule.symptom.value}. {_flat(rule.runtime)}", "")
-    yield from ("Wrong:", "", "```python", rule.example("bad").rstrip(), "```", "")
-    yield from ("Right:", "", "```python", rule.example("good").rstrip(), "```", "")
-    yield from (f"**Limits.** {_flat(rule.limits)}", "")
-    yield from (
-        f"**Applies to** {SCOPES[rule.scope]}. **Guide:** {rule.guide}. **Fix:** {FIXES[rule.fix_kind]}.",
-        "",
-    )
-    yield f"Switch off one line with `# pylint: disable={rule.symbol}`."
-
-
-def _flat(text: str) -> str:
-    return " ".join(text.split())
+                link = f"[{rule.symbol}](../checkers/rules/{type(rule).__module__.rsplit('.', 1)[-1]}.py)"
+                cells = (rule.code, link, rule.title(), SCOPES[rule.scope], FIXES[rule.fix_kind], rule.guide)
+                yield f"| {' | '.join(map(_cell, cells))} |"
 
 
 def _cell(text: str) -> str:
