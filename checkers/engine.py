@@ -15,7 +15,7 @@ from .finding import Finding, Result, Skipped, Summary
 from .language import tr
 from .project.project import Project
 from .rule import Rule, Scope
-from .selection import selected_rules
+from .selection import ignored_files, selected_rules
 from .settings import Settings
 from .suppression import split_suppressed
 from .tpstate.analysis import Analysis
@@ -81,8 +81,11 @@ def rules_for(project: Project) -> Iterator[Rule]:
 
 def _result(found: list[Finding], skipped: list[Skipped], analysis: Analysis, files: FileSet) -> Result:
     targets = {module.display for module in analysis.project.modules if module.path in files.targets}
-    named = {source.display for source in files.parsed if source.path in files.targets}
+    named = {source.display: source.path for source in files.parsed if source.path in files.targets}
     unique = {(f.place, f.code, f.symbol, f.message, f.decided): f for f in found if f.place.path in named}
+    if analysis.project.settings.per_file_ignores:
+        is_off = ignored_files(analysis.project.settings)
+        unique = {key: f for key, f in unique.items() if not is_off(named[f.place.path], f.symbol)}
     ordered = sorted(unique.values(), key=lambda finding: finding.sort_key)
     kept, suppressed = split_suppressed(ordered, files.source)
     decided_places = {(finding.place, finding.symbol) for finding in kept if finding.decided}

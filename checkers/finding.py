@@ -105,10 +105,17 @@ class Skipped:
 
 @dataclass
 class Result:
-    """Everything one run of the engine found. `suppressed` holds what a comment in the code switches off."""
+    """Everything one run of the engine found.
+
+    `suppressed` holds what a comment in the code switches off, `accepted` what the baseline accepts and `stale` its
+    entries that nothing was found for; `older` counts what was found before the change that is looked at.
+    """
 
     findings: list[Finding]
     undecided: list[Finding]
     skipped: list[Skipped]
     summary: Summary
     suppressed: list[Finding] = field(default_factory=list)
+    accepted: list[Finding] = field(default_factory=list)
+    stale: list[str] = field(default_factory=list)
+    older: int | None = None

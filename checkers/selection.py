@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import Callable
+from pathlib import Path
 
+from .files.walk import is_ignored, patterns
 from .language import tr
 from .rule import Rule
 from .rules import all_rules
-from .settings import Settings, SettingsError
+from .settings import Settings, SettingsError, words
 
 
 def selected_rules(settings: Settings) -> tuple[Rule, ...]:
@@ -20,6 +23,28 @@ def selected_rules(settings: Settings) -> tuple[Rule, ...]:
     wanted = _matching(settings.select, "select") if settings.select else set(all_rules())
     unwanted = _matching(settings.ignore, "ignore")
     return tuple(rule for rule in all_rules() if rule in wanted and rule not in unwanted)
+
+
+def ignored_files(settings: Settings) -> Callable[[Path, str], bool]:
+    """Which rules are ignored in which files, by path and symbol; patterns are relative to the settings file.
+
+    Raises:
+        SettingsError: a name matches no rule.
+    """
+    rows = [
+        (
+            patterns(str(settings.base), (row["name"],)),
+            {rule.symbol for rule in _matching(words(row["ignore"]), "per-file-ignores")},
+        )
+        for row in settings.per_file_ignores
+    ]
+
+    def is_ignored_in(path: Path, symbol: str) -> bool:
+        return path.is_relative_to(settings.base) and any(
+            symbol in symbols and is_ignored(str(path), rules) for rules, symbols in rows
+        )
+
+    return is_ignored_in
 
 
 def failing(settings: Settings) -> set[str]:

@@ -31,6 +31,7 @@ class Settings:
     """Defaults are those of a tree without any configuration.
 
     `base` is the folder that `exclude` patterns are relative to: the one that holds the settings file.
+    `per_file_ignores` are rows `{"name": a .gitignore pattern, "ignore": names of rules}`.
     `providers` are extra rows of the table of parallel layers: `{"name": "pkg.mod.Class", "kind": "column", ...}`.
     """
 
@@ -45,6 +46,8 @@ class Settings:
     allow_plain_linear: tuple[str, ...] = ()
     sequence_parallel: bool = False
     fail_on: tuple[str, ...] = ("E", "W")
+    baseline: str = ".onescience-check-baseline.json"
+    per_file_ignores: tuple[dict[str, str], ...] = ()
     base: Path = field(default_factory=Path.cwd)
 
     def lines(self) -> list[str]:
@@ -62,6 +65,8 @@ def _shown(value: Any) -> str:
         return ", ".join(map(str, value))
     rows = [
         " ".join([row["name"], *(f"{key}={item}" for key, item in row.items() if key != "name")])
+        if "ignore" not in row
+        else f"{row['name']}: {row['ignore']}"
         for row in value
     ]
     return "".join(f"\n    {row}" for row in rows)
@@ -219,6 +224,30 @@ def _known(word: str, known: tuple[str, ...], what: str) -> None:
         raise SettingsError(tr("%(word)s is not known; %(hint)s", word=repr(word), hint=hint))
 
 
+def _file_ignores(value: Any) -> tuple[dict[str, str], ...]:
+    """Lines `pattern: names`, or a table of them."""
+    if isinstance(value, str):
+        value = {
+            pattern.strip(): names
+            for pattern, colon, names in (line.rpartition(":") for line in value.splitlines() if line.strip())
+            if colon or _refuse()
+        }
+    rows = [(pattern.strip(), words(names)) for pattern, names in value.items()]
+    if not all(pattern and names for pattern, names in rows):
+        raise ValueError
+    return tuple({"name": pattern, "ignore": ", ".join(names)} for pattern, names in rows)
+
+
+def _refuse() -> bool:
+    raise ValueError
+
+
+def _file(value: Any) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise TypeError
+    return value.strip()
+
+
 def _prefixes(value: Any) -> tuple[str, ...]:
     """What makes a run fail: an empty list would let everything pass."""
     found = words(value)
@@ -253,6 +282,11 @@ _KINDS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "framework": (_LIST, words),
     "allow_plain_linear": (_LIST, words),
     "sequence_parallel": (tr("true or false"), _flag),
+    "baseline": (tr("the name of a file, relative to this one"), _file),
+    "per_file_ignores": (
+        tr("one pattern a line, as in: tests/**: E71,W7103, or a TOML table of them"),
+        _file_ignores,
+    ),
     "fail_on": (tr("symbols, ids or beginnings of ids, such as E,W"), _prefixes),
 }
 

@@ -16,10 +16,12 @@ import typer
 from ..finding import Finding, Result
 from ..language import local, of_locale, tr, use
 from ..settings import Settings, SettingsError, load_settings, sizes, words
+from .baseline_command import baseline
 from .diagnose_command import diagnose
 from .exits import CLEAN, FAILED, FOUND
 from .fix_command import fix
 from .lang import Lang
+from .past import Past
 from .streams import (
     drop_output,
     internal_error,
@@ -27,8 +29,8 @@ from .streams import (
     prepare,
     progress,
     say,
-    standard_input,
     visible,
+    with_input,
     working_folder,
 )
 
@@ -89,6 +91,19 @@ def check(
         bool, typer.Option("--quiet", "-q", help="Findings only, without the figures below them.")
     ] = False,
     exit_zero: Annotated[bool, typer.Option("--exit-zero", help="Exit code 0 also with findings.")] = False,
+    changed_since: Annotated[
+        str,
+        typer.Option(
+            metavar="REV", help="Only what changed since a git revision, and what that causes elsewhere."
+        ),
+    ] = "",
+    no_baseline: Annotated[
+        bool, typer.Option("--no-baseline", help="Show findings that the baseline accepts, too.")
+    ] = False,
+    strict_baseline: Annotated[
+        bool,
+        typer.Option("--strict-baseline", help="Fail on entries of the baseline that are no longer found."),
+    ] = False,
     stdin_filename: Annotated[
         Path | None, typer.Option(metavar="PATH", help="Check standard input as the text of this file.")
     ] = None,
@@ -101,7 +116,7 @@ def check(
     if format is Format.json and lang is None:
         use("en")  # what other programs read is the same everywhere
     working_folder()
-    given, edited = _with_input(paths or [], stdin_filename)
+    given, edited = with_input(paths or [], stdin_filename)
     options: dict[str, Any] = {
         "select": words(select),
         "ignore": words(ignore),
@@ -115,7 +130,8 @@ def check(
     if show_settings:
         print("\n".join(visible(line) for line in settings.lines()))
         raise typer.Exit(CLEAN)
-    code = _check(given, settings, _Shown(format, strict, statistics, quiet), edited)
+    past = Past(given, settings, changed_since, use_baseline=not no_baseline, strict=strict_baseline)
+    code = _check(given, settings, _Shown(format, strict, statistics, quiet), edited, past)
     raise typer.Exit(CLEAN if exit_zero and code == FOUND else code)
 
 
@@ -145,6 +161,7 @@ def report(
 
 
 app.command()(fix)
+app.command()(baseline)
 
 
 @app.command()
@@ -223,19 +240,9 @@ class _Shown:
     quiet: bool
 
 
-def _with_input(paths: Sequence[Path], name: Path | None) -> tuple[list[Path], dict[Path, bytes]]:
-    """The paths to check, and the text of the one that standard input stands for."""
-    others = [path for path in paths if str(path) != "-"]
-    if name is None:
-        if len(others) != len(paths):
-            raise typer.BadParameter(
-                local("write also --stdin-filename PATH, the file it is the text of"), param_hint="-"
-            )
-        return others or [Path()], {}
-    return [name, *others], {Path(os.path.abspath(name)): standard_input()}
-
-
-def _check(paths: Sequence[Path], settings: Settings, shown: _Shown, edited: Mapping[Path, bytes]) -> int:
+def _check(
+    paths: Sequence[Path], settings: Settings, shown: _Shown, edited: Mapping[Path, bytes], past: Past
+) -> int:
     from ..engine import run
     from ..files.discovery import FileSet
     from ..selection import failing, selected_rules
@@ -243,8 +250,8 @@ def _check(paths: Sequence[Path], settings: Settings, shown: _Shown, edited: Map
     fails = failing(settings)
     selected_rules(settings)  # an unknown name is refused before any file is read
     with progress() as step:
-        files = FileSet.gather(paths, settings, edited)
-        result = run(paths, settings, step, files)
+        files = FileSet() if past.is_idle else FileSet.gather(paths, settings, edited)
+        result = past.without_old(run(paths, settings, step, files), files)
     if shown.format is Format.json:
         from .json_report import render
     else:
@@ -259,7 +266,7 @@ def _check(paths: Sequence[Path], settings: Settings, shown: _Shown, edited: Map
         say(tr(said, path=skip.path, reason=skip.reason))
     if files.unusable or broken:
         return FAILED
-    return FOUND if is_open or _is_failing(result, fails, shown.strict) else CLEAN
+    return FOUND if is_open or past.fails(result) or _is_failing(result, fails, shown.strict) else CLEAN
 
 
 def _list_open(paths: Sequence[Path], settings: Settings) -> bool:

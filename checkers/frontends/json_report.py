@@ -29,6 +29,9 @@ def document(result: Result) -> dict[str, Any]:
         "undecided": [_finding(finding) for finding in result.undecided],
         "skipped": [asdict(skip) for skip in result.skipped],
         "summary": asdict(result.summary),
+        "accepted": len(result.accepted),
+        "stale": result.stale,
+        "older": result.older,
     }
 
 

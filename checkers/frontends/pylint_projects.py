@@ -16,6 +16,7 @@ from ..files.prefilter import is_relevant
 from ..files.roots import Folders, project_root
 from ..files.source import Unusable, decode
 from ..finding import Finding
+from ..history.baseline import Baseline
 from ..language import tr
 from ..settings import Settings, SettingsError, load_settings, sizes
 
@@ -41,8 +42,9 @@ class _Project:
         result = run([self.root, *self.named], settings, file_set=files)
         self.hashes = {file.path: hash(file.text) for file in files.files}
         self.targets = files.targets
+        shown = Baseline.of(settings).split(result.findings, files)[0]
         by_path: dict[Path, list[Finding]] = defaultdict(list)
-        for finding in result.findings + [finding for finding in result.suppressed if finding.decided]:
+        for finding in shown + [finding for finding in result.suppressed if finding.decided]:
             by_path[Path(finding.place.path).absolute()].append(finding)
         self.findings = dict(by_path)
         self.broken = {

@@ -9,9 +9,12 @@ import os
 import sys
 import tempfile
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
+
+import typer
 
 from ..language import local, tr
 from ..settings import SettingsError
@@ -55,9 +58,21 @@ def working_folder() -> None:
         raise SettingsError(tr("the working folder cannot be used: %(text)s", text=text)) from None
 
 
-def standard_input() -> bytes:
+def _standard_input() -> bytes:
     """All of it; nothing where it is closed."""
     return b"" if sys.stdin is None else sys.stdin.buffer.read()
+
+
+def with_input(paths: Sequence[Path], name: Path | None) -> tuple[list[Path], dict[Path, bytes]]:
+    """The paths to check, and the text of the one that standard input stands for."""
+    others = [path for path in paths if str(path) != "-"]
+    if name is None:
+        if len(others) != len(paths):
+            raise typer.BadParameter(
+                local("write also --stdin-filename PATH, the file it is the text of"), param_hint="-"
+            )
+        return others or [Path()], {}
+    return [name, *others], {Path(os.path.abspath(name)): _standard_input()}
 
 
 def internal_error(error: Exception) -> str:

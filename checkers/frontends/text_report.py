@@ -140,7 +140,9 @@ def summary_lines(result: Result, strict: bool) -> Iterator[Text | str]:
         yield Text(local(_verdict(result)), style="bold")
     files, layers = counted(summary.files, "Python file"), counted(summary.parallel_layers, "parallel layer")
     inputs = summary.inputs_decided + summary.inputs_undecided
-    if not summary.parallel_layers:
+    if not summary.files and result.older is not None:
+        pass  # nothing was looked at
+    elif not summary.parallel_layers:
         yield local(tr("%(files)s, no parallel layer seen: there was nothing to decide.", files=files))
     elif not inputs:
         said = "%(files)s, %(layers)s seen, none of them row-parallel: there was no input to decide."
@@ -163,6 +165,7 @@ def summary_lines(result: Result, strict: bool) -> Iterator[Text | str]:
                 hint=hint,
             )
         )
+    yield from _past_lines(result)
     if findings:
         said = "`onescience-check explain %(symbol)s` says why, with a bad and a good example."
         yield local(tr(said, symbol=findings[0].symbol))
@@ -190,3 +193,21 @@ def _verdict(result: Result) -> str:
         off = counted(suppressed, "finding")
         said = tr("%(said)s, %(off)s switched off by comments", said=said, off=off)
     return tr("%(said)s.", said=said)
+
+
+def _past_lines(result: Result) -> Iterator[str]:
+    """What is not shown because it was there before, and what of it is gone."""
+    older, accepted, stale = result.older, len(result.accepted), len(result.stale)
+    if older is not None and not result.summary.files:
+        yield local(tr("Nothing has changed."))
+    elif older:
+        yield local(tr("%(findings)s not shown: older than the change.", findings=counted(older, "finding")))
+    if accepted:
+        hidden = counted(accepted, "finding")
+        yield local(tr("%(findings)s not shown: accepted by the baseline.", findings=hidden))
+    if stale:
+        said = (
+            "%(entries)s of the baseline no longer found (`onescience-check baseline --update` removes them):"
+        )
+        yield local(tr(said, entries=counted(stale, "entry")))
+        yield from (visible(f"  {entry}") for entry in result.stale)

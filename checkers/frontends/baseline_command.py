@@ -1,0 +1,58 @@
+"""`onescience-check baseline`: accept what is found today."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..settings import Settings, load_settings
+from .exits import CLEAN, FAILED
+from .streams import progress, say, visible, working_folder
+
+
+def baseline(
+    paths: Annotated[
+        list[Path] | None, typer.Argument(help="Files and folders; the current folder if none.")
+    ] = None,
+    *,
+    update: Annotated[
+        bool, typer.Option("--update", help="Accept nothing new; only remove what is no longer found.")
+    ] = False,
+) -> None:
+    """Accept the findings of today: from now on `check` shows new ones only.
+
+    They are written to the file that the setting `baseline` names, beside the settings. An entry is known again by its
+    file, rule, function and line of code, so it survives code that moves, and files that git knows to be renamed.
+    """
+    working_folder()
+    given = paths or [Path()]
+    raise typer.Exit(_accept(given, load_settings(given[0].absolute()), update))
+
+
+def _accept(paths: Sequence[Path], settings: Settings, update: bool) -> int:
+    from ..engine import run
+    from ..files.discovery import FileSet, display
+    from ..history.baseline import Baseline, covered, shown, write_baseline
+    from ..selection import selected_rules
+
+    symbols = {rule.symbol for rule in selected_rules(settings)}
+    accepted = Baseline.of(settings)
+    with progress() as step:
+        files = FileSet.gather(paths, settings)
+        found = run(paths, settings, step, files).findings
+    new, known, left = accepted.split(found, files)
+    is_covered = covered(accepted, paths, files, symbols)
+    stale = {entry: count for entry, count in left.items() if is_covered(entry)}
+    write_baseline(accepted, known if update else found, files, is_covered)
+    for entry in sorted(stale):
+        print(visible(f"no longer found: {shown(entry, accepted)}"))
+    for skip in files.unusable:
+        say(f"{skip.path}: {skip.reason}")
+    where, gone = display(accepted.path), sum(stale.values())
+    total = sum(accepted.entries.values())
+    added = "" if update else f", {len(new)} of them new"
+    print(f"{where}: {total} finding{'' if total == 1 else 's'} accepted{added}; {gone} no longer found.")
+    return FAILED if files.unusable else CLEAN

@@ -1,0 +1,166 @@
+"""What git says of a tree. Nothing is changed in it: neither the files, nor the index, nor a branch."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..settings import SettingsError
+
+_QUIET = {"GIT_OPTIONAL_LOCKS": "0", "GIT_LFS_SKIP_SMUDGE": "1", "LC_ALL": "C"}
+
+
+class GitFailed(Exception):
+    """A command that git refused; the text is what it said."""
+
+
+def git(folder: Path, *arguments: str, **variables: str) -> bytes:
+    """The output of a git command in a folder.
+
+    Raises:
+        GitFailed: it failed.
+        SettingsError: there is no git.
+    """
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(folder), *arguments],
+            capture_output=True,
+            env={**os.environ, **_QUIET, **variables},
+            stdin=subprocess.DEVNULL,
+        )
+    except OSError as error:
+        raise SettingsError(f"git cannot be run: {(error.strerror or str(error)).lower()}") from None
+    if done.returncode:
+        said = done.stderr.decode(errors="replace").strip().splitlines()
+        raise GitFailed(said[-1] if said else f"git {arguments[0]} failed")
+    return done.stdout
+
+
+def top_of(paths: list[Path]) -> Path:
+    """The one repository that holds all paths.
+
+    Raises:
+        SettingsError: there is none, or there are several.
+    """
+    tops = set()
+    for path in paths:
+        folder = next(part for part in (path, *path.parents) if os.path.isdir(part))
+        try:
+            tops.add(Path(os.fsdecode(git(folder, "rev-parse", "--show-toplevel").rstrip(b"\n"))))
+        except GitFailed as error:
+            raise SettingsError(f"{path}: not in a git repository that can be read: {error}") from None
+    if len(tops) != 1:
+        raise SettingsError(
+            f"the checked paths lie in several git repositories: {', '.join(sorted(map(str, tops)))}"
+        )
+    return tops.pop()
+
+
+def commit_of(top: Path, revision: str) -> str:
+    """The commit where the current branch left `revision`, or the empty tree where nothing is committed yet.
+
+    Raises:
+        SettingsError: there is no such revision, or this clone does not reach back to it.
+    """
+    try:
+        head = _resolved(top, "HEAD")
+    except GitFailed:
+        if revision != "HEAD":
+            raise SettingsError(
+                f"changed-since: nothing is committed yet, so there is no {revision!r}"
+            ) from None
+        return _text(git(top, "hash-object", "-t", "tree", os.devnull))
+    is_shallow = _text(git(top, "rev-parse", "--is-shallow-repository")) == "true"
+    hint = (
+        "this clone is shallow: fetch more of its history, by `git fetch --unshallow` or `fetch-depth: 0` in a CI step"
+        if is_shallow
+        else "`git log --oneline` and `git branch --all` list what there is"
+    )
+    try:
+        wanted = _resolved(top, revision)
+    except GitFailed:
+        raise SettingsError(f"changed-since: there is no revision {revision!r}; {hint}") from None
+    try:
+        return _text(git(top, "merge-base", wanted, head))
+    except GitFailed:
+        if is_shallow:
+            raise SettingsError(
+                f"changed-since: where {revision!r} and HEAD part cannot be seen; {hint}"
+            ) from None
+        return wanted  # no common history: the trees themselves are compared
+
+
+def _resolved(top: Path, revision: str) -> str:
+    return _text(git(top, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}"))
+
+
+@dataclass(frozen=True)
+class Changed:
+    """Files of the work tree that are not those of a commit, relative to the repository.
+
+    `renamed` leads from a file's present name to the one it had.
+    """
+
+    files: frozenset[str]
+    renamed: dict[str, str]
+
+
+def changed_since(top: Path, commit: str, untracked: bool) -> Changed:
+    """What differs between a commit and the work tree; `untracked` counts files that git does not follow as new."""
+    parts = os.fsdecode(git(top, "diff", "--name-status", "-z", "-M", "--no-ext-diff", commit, "--")).split(
+        "\0"
+    )
+    files, renamed = set(), {}
+    while len(parts) > 1:
+        status = parts.pop(0)
+        old = parts.pop(0)
+        new = parts.pop(0) if status[:1] in "RC" else old
+        files.add(new)
+        if status[:1] == "R":
+            renamed[new] = old
+    if untracked:
+        files |= set(listed(top, "--others", "--exclude-standard"))
+    return Changed(frozenset(files), renamed)
+
+
+def listed(top: Path, *options: str) -> list[str]:
+    """Files, as `git ls-files` lists them."""
+    return [name for name in os.fsdecode(git(top, "ls-files", "-z", *options)).split("\0") if name]
+
+
+def head_of(folder: Path) -> str:
+    """The commit that is checked out around a folder; empty where there is none, or no git."""
+    try:
+        return _resolved(folder, "HEAD")
+    except (GitFailed, SettingsError):
+        return ""
+
+
+def renames(folder: Path, commit: str) -> dict[str, str]:
+    """New names of files that were renamed since a commit, by their old ones, relative to a folder.
+
+    Nothing where git cannot say: a baseline is of use without a repository, too.
+    """
+    try:
+        found = git(
+            folder,
+            "diff",
+            "--name-status",
+            "-z",
+            "-M",
+            "--no-ext-diff",
+            "--diff-filter=R",
+            "--relative",
+            commit,
+            "--",
+        )
+    except (GitFailed, SettingsError):
+        return {}
+    parts = os.fsdecode(found).split("\0")
+    return {parts[at + 1]: parts[at + 2] for at in range(0, len(parts) - 2, 3)}
+
+
+def _text(found: bytes) -> str:
+    return found.decode(errors="replace").strip()
