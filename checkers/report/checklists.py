@@ -111,7 +111,7 @@ TENSOR = (
     Check("Parameters and collectives are right on every rank", "beyond the guide",
           "collective-in-rank-branch collectives-differ-in-branches collective-after-local-return "
           "broadcast-src-not-in-group collective-result-is-none reduced-over-wrong-group sp-region-unconditional "
-          "sp-input-not-scattered full-on-sequence-shard sequence-shards-joined "
+          "sp-input-not-scattered full-on-sequence-shard sequence-shards-joined loss-of-own-tokens "
           "sp-dropout-not-forked sp-gather-grad-of-replicated local-grad-norm grad-norm-counts-replicas "
           "none-on-some-ranks stage-only-attribute-used seed-of-wrong-axis tied-weight-unsynced "
           "replicated-parameter-unsynced same-init-on-all-ranks collective-result-discarded sharded-parameter-unmarked",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -32,7 +33,10 @@ class SpGatherGradOfReplicated(Rule):
     )
     symptom = Symptom.WRONG_NUMBERS
     runtime = "nothing fails; gradients below the gather are tp times too large under sequence parallelism"
-    limits = "Only where all that the gathered value reaches in its function are torch operations and torch layers."
+    limits = (
+        "Only where all that the gathered value reaches in its function are torch operations and torch layers, or "
+        "where it enters a function that is named as a loss."
+    )
     guide = "beyond the guide"
 
     bad = """
@@ -72,7 +76,7 @@ class SpGatherGradOfReplicated(Rule):
         for call in analysis.project.knowledge(SequenceRegions).calls:
             if call.name != GATHER or call.target is None or call.own_group or _has_flag(call.node):
                 continue
-            layer = _only_linear(analysis.project, call, call.target)
+            layer = _only_linear(analysis.project, call, call.target) or _loss(call, call.target)
             if layer is not None:
                 yield self.finding(
                     place_of(call.cls.module, call.node),
@@ -81,7 +85,7 @@ class SpGatherGradOfReplicated(Rule):
                         Evidence(
                             call.cls.module.display,
                             layer.lineno,
-                            tr("`%(layer)s` is not split", layer=ast.unparse(layer)),
+                            tr("`%(layer)s` is not split", layer=ast.unparse(layer.func)),
                         ),
                     ),
                     value=call.target,
@@ -93,6 +97,19 @@ def _has_flag(node: ast.Call) -> bool:
     return len(node.args) > 1 or any(
         keyword.arg in ("tensor_parallel_output_grad", None) for keyword in node.keywords
     )
+
+
+_LOSS = re.compile(r"(?i)(\w*_)?loss(_fn|_func)?")
+
+
+def _loss(call: RegionCall, value: str) -> ast.Call | None:
+    """The loss that a gathered value enters, which every rank computes alike."""
+    for node in ast.walk(call.function):
+        if isinstance(node, ast.Call) and node.lineno > call.node.lineno:
+            name = (dotted_name(node.func) or "").rsplit(".", 1)[-1]
+            if _LOSS.fullmatch(name) and any(dotted_name(argument) == value for argument in node.args):
+                return node
+    return None
 
 
 def _only_linear(project: Project, call: RegionCall, value: str) -> ast.Call | None:

@@ -16,6 +16,7 @@ from . import (
     object_methods,
     running,
     tensors,
+    tokens,
 )
 from .callables import Bound, Func, ObjMethod, Partial, Super, TensorMethod
 from .choices import Choice
@@ -95,8 +96,10 @@ def call(
     if isinstance(callee, Choice):
         return interp.lift(lambda value: call(interp, value, args, kwargs, node), callee)
     if isinstance(callee, Func):
+        tokens.note_loss(interp, getattr(callee.node, "name", ""), args, node)
         return running.run_function(interp, callee, args, kwargs, node)
     if isinstance(callee, Bound):
+        tokens.note_loss(interp, getattr(callee.func.node, "name", ""), args, node)
         return running.run_function(interp, callee.func, (callee.self, *args), kwargs, node)
     if isinstance(callee, Partial):
         return call(interp, callee.func, (*callee.args, *args), {**callee.kwargs, **kwargs}, node)

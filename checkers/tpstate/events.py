@@ -178,6 +178,14 @@ class TokensUnmarked(Event):
 
 
 @dataclass
+class TokensInLoss(Event):
+    """A balancing loss over the tokens was computed from one rank's own tokens."""
+
+    tokens: Tokens = field(kw_only=True)
+    loss: str = field(kw_only=True)
+
+
+@dataclass
 class HeadsTiled(Event):
     """The heads of one rank were repeated one block after another: `k.repeat(1, 1, groups, 1)`."""
 

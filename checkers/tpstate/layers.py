@@ -212,11 +212,17 @@ def _output(
     return Tensor(State.FULL, width=width, why=why, role="row")
 
 
+_OWN_TRAFFIC = {"explicit_expert_comm", "parallel_mode", "sequence_parallel"}
+"""Attributes of a layer that, set from outside, switch its own gather and reduce-scatter off."""
+
+
 def _sequence_flag(interp: Interpreter, obj: Obj, row: Provider, node: ast.expr) -> Value | None:
     """Whether a parallel layer is told to work on stretches of the sequence; None where that is unknown."""
     config = interp.settle(obj.args.get("config", NONE))
     if row.family != provider_table.MEGATRON or interp.frame is None or config == NONE:
         return None
+    if obj.args.get("is_expert", Const(False)) != Const(False) or obj.attrs.keys() & _OWN_TRAFFIC:
+        return None  # the token dispatcher moves the tokens, or the class itself
     value = interp.settle(attributes.read(interp, interp.frame, config, "sequence_parallel", node))
     return value if isinstance(value, Const | Sym) else None
 

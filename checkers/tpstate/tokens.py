@@ -14,7 +14,7 @@ from dataclasses import replace
 from ..language import tr
 from . import flags
 from .choices import alternatives
-from .events import TokensJoined, TokensMixed, TokensUnmarked
+from .events import TokensInLoss, TokensJoined, TokensMixed, TokensUnmarked
 from .interpreter import Interpreter
 from .states import Tokens
 from .values import NONE, TP, Const, Kwargs, Obj, Seq, Slice, Sym, Tensor, Value
@@ -259,3 +259,16 @@ def note_unmarked(interp: Interpreter, module: Obj, args: tuple[Value, ...], nod
 
 
 _WEIGHTED = re.compile(r"torch\.nn\.(\w+\.)*(LayerNorm|RMSNorm|Linear)")
+
+_LOSS = re.compile(r"(\w*_)?(balanc\w*|aux|switch\w*)(_\w+)?_loss|(\w*_)?loss_(balanc\w*|aux)")
+
+
+def note_loss(interp: Interpreter, name: str, args: tuple[Value, ...], node: ast.expr) -> None:
+    """A balancing loss is a product of means over all tokens: that of each stretch is another number."""
+    for value in args if _LOSS.fullmatch(name) else ():
+        leaves = (leaf for _, leaf in alternatives(interp.settle(value)))
+        held = (holds(interp, leaf.tokens) for leaf in leaves if isinstance(leaf, Tensor))
+        tokens = next((tokens for tokens in held if tokens is not None and tokens.held == OWN), None)
+        if tokens is not None:
+            interp.emit(TokensInLoss, node, tokens=tokens, loss=name)
+            return
