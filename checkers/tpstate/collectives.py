@@ -58,7 +58,7 @@ def collective(
             why = interp.step(node, tr("`%(name)s` splits it", name=name))
             return Tensor(State.SHARDED, width=tensor.width, why=why, tokens=tensor.tokens)
         if name in _COPY:
-            return tensor
+            return tensor.but(tag="copied" if tensor.tag == "argument" else tensor.tag)
         if tensor.state is State.FULL:
             interp.emit(LossOnGathered, node, tensor=tensor)
         return Tensor(State.UNKNOWN)
@@ -83,4 +83,5 @@ def _of_sequence(interp: Interpreter, name: str, given: Value, kwargs: Kwargs, n
     if name.startswith("reduce"):
         why = interp.step(node, tr("`%(name)s` makes it full", name=name))
         return Tensor(State.FULL, width=tensor.width, why=why, role="row", tokens=after)
-    return tensor.but(dims=None, sizes=None, axis=None, tokens=after)
+    tag = "copied" if tensor.tag == "argument" else tensor.tag
+    return tensor.but(dims=None, sizes=None, axis=None, tokens=after, tag=tag)

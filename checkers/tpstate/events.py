@@ -315,6 +315,37 @@ class ParameterMade(Event):
 
 
 @dataclass
+class RawColumn(Event):
+    """A value was multiplied with a parameter of which each rank has some of the outputs."""
+
+    tensor: Tensor = field(kw_only=True)
+
+
+@dataclass
+class PartReduced(Event):
+    """A maximum or sum over one rank's part met the part itself before the ranks' were put together."""
+
+    tensor: Tensor = field(kw_only=True)
+    part: Tensor = field(kw_only=True)
+
+
+@dataclass
+class FirstPartTaken(Event):
+    """Every rank takes the first `length` of a whole dimension, as many as one rank's part has."""
+
+    length: Value = field(kw_only=True)
+    whole: Value = field(kw_only=True)
+
+
+@dataclass
+class ParameterMarked(Event):
+    """A parameter of these sizes was marked as cut along dimension `dim`."""
+
+    sizes: tuple[Value, ...] = field(kw_only=True)
+    dim: int = field(kw_only=True)
+
+
+@dataclass
 class Log:
     """Everything seen in one run, in the order in which it was seen."""
 

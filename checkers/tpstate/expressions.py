@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
-from . import arithmetic, attributes, calls, comprehensions, conditions, indexing, lookups
+from . import arithmetic, attributes, calls, comprehensions, conditions, indexing, lookups, marks
 from .callables import Func
 from .choices import Choice, choose
 from .frames import Frame, OutOfFuel
@@ -242,6 +242,8 @@ def assign(interp: Interpreter, frame: Frame, target: ast.expr, value: Value) ->
             if isinstance(value, Obj) and not value.name:
                 value.name = target.attr
             interp.write(owner.attrs, target.attr, value)
+        elif isinstance(owner, Tensor) and target.attr == "partition_dim":
+            marks.marked(interp, owner, value, target)
     elif isinstance(target, ast.Subscript):
         owner = interp.settle(evaluate(interp, frame, target.value))
         index = evaluate(interp, frame, target.slice)

@@ -12,12 +12,19 @@ _GETTER = re.compile(
     r"_(world_)?size"
 )
 
+_RANK = re.compile(r"get_(attn_|attention_)?(tensor_model_parallel|tensor_parallel|tp)_rank")
+
 _GROUP = re.compile(r"(?:.*\.)?_?(tp|tp_group|tensor_(model_)?parallel_group)")
 
 
 def is_size_getter(name: str) -> bool:
     """Whether a function of this name returns the TP size: `get_tensor_model_parallel_world_size`, `get_tp_size`."""
     return _GETTER.fullmatch(name) is not None
+
+
+def is_rank_getter(name: str) -> bool:
+    """Whether a function of this name returns the rank in the TP group."""
+    return _RANK.fullmatch(name) is not None
 
 
 def size_asked(node: ast.Call) -> Value | None:

@@ -18,6 +18,8 @@ from . import (
     groups,
     indexing,
     layers,
+    marks,
+    placements,
     tensors,
     tokens,
 )
@@ -80,14 +82,23 @@ def special_function(
 ) -> Value | None:
     """Functions of the tree known by name and role, so that a vendored Megatron reads like the installed one."""
     name = getattr(func.node, "name", "")
-    if name in _BY_ROLE or "parallel_cross_entropy" in name or groups.is_size_getter(name):
+    if "parallel_cross_entropy" in name and not interp.is_opaque(func.module):
+        _named(interp, f"{func.module.name}.{name}", name, args, kwargs, node)
+        return None  # one of the tree's own is followed inside
+    if (
+        name in _BY_ROLE
+        or "parallel_cross_entropy" in name
+        or groups.is_size_getter(name)
+        or groups.is_rank_getter(name)
+    ):
         return _named(interp, f"{func.module.name}.{name}", name, args, kwargs, node)
     return None
 
 
 _BY_ROLE = (
     frozenset(
-        """checkpoint build_module apply_module divide ensure_divisibility split_tensor_along_last_dim get_args
+        """set_tensor_model_parallel_attributes checkpoint
+    build_module apply_module divide ensure_divisibility split_tensor_along_last_dim get_args
     gather_from_tensor_model_parallel_region reduce_from_tensor_model_parallel_region tensor_model_parallel_all_gather
     tensor_model_parallel_all_reduce gather_from_model_parallel_region reduce_from_model_parallel_region
     scatter_to_tensor_model_parallel_region scatter_to_model_parallel_region copy_to_tensor_model_parallel_region
@@ -102,6 +113,11 @@ def _named(
 ) -> Value | None:
     if groups.is_size_getter(last):
         return Sym.named("tp", TP)
+    if groups.is_rank_getter(last):
+        return Sym.named("tp_rank")
+    if last == "set_tensor_model_parallel_attributes":
+        marks.marked_by_call(interp, args, kwargs, node)
+        return NONE
     if last == "divide" and len(args) == 2:
         result = arithmetic.numbers(interp, ast.FloorDiv(), args[0], args[1], node, node)
         interp.log.events.pop() if _just_divided(interp, node) else None
@@ -213,12 +229,11 @@ def _reduced_in_place(interp: Interpreter, given: Tensor, node: ast.expr) -> Non
     """`dist.all_reduce(y)`: the variable holds the whole sum from there on."""
     name = node.args[0] if isinstance(node, ast.Call) and node.args else None
     frame = interp.frame
-    if (
-        given.state is State.PARTIAL
-        and frame is not None
-        and isinstance(name, ast.Name)
-        and name.id in frame.vars
-    ):
+    if frame is None or not isinstance(name, ast.Name) or name.id not in frame.vars:
+        return
+    if given.role == placements.PART:
+        interp.write(frame.vars, name.id, given.but(role="", why=None))
+    if given.state is State.PARTIAL:
         why = interp.step(node, tr("it is all-reduced in place, so it is full"), given.why)
         interp.write(frame.vars, name.id, Tensor(State.FULL, width=given.width, why=why, role="row"))
 

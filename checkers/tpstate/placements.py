@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from ..language import tr
-from .events import HeadsTiled, PartialMet, Reshaped, SplitWhole, WholeNeeded
+from .events import HeadsTiled, PartialMet, PartReduced, Reshaped, SplitWhole, WholeNeeded
 from .interpreter import Interpreter
 from .states import State, Step
 from .symbols import Poly
@@ -65,6 +65,38 @@ def applied(
         interp.emit(WholeNeeded, node, tensor=tensor, operation=bare)
 
 
+PART = "part"
+"""The role of a maximum, sum or norm over one rank's part of a dimension."""
+
+_REDUCES = frozenset("max amax min amin sum mean logsumexp norm std var prod".split())
+
+
+def reduced_part(
+    interp: Interpreter,
+    tensor: Tensor,
+    name: str,
+    rest: tuple[Value, ...],
+    kwargs: Kwargs,
+    width: Poly | None,
+    node: ast.expr,
+) -> Tensor | None:
+    """The result of a reduction over the split dimension: one rank's part of it."""
+    if tensor.state is not State.SHARDED or name not in _REDUCES:
+        return None
+    where = rest[1:] if name == "norm" else rest
+    if not _over_dims(tensor, kwargs.get("dim", kwargs.get("axis", where[0] if where else None))):
+        return None
+    why = interp.step(node, f"`{name}` runs over one rank's part", tensor.why)
+    return Tensor(State.UNKNOWN, width=width, role=PART, why=why)
+
+
+def met_part(interp: Interpreter, left: Tensor, right: Tensor, node: ast.expr) -> None:
+    """`logits - logits.max(dim=-1).values` of a split dimension: each rank with its own maximum."""
+    part, other = (left, right) if left.role == PART else (right, left)
+    if part.role == PART and other.state is State.SHARDED and other.last:
+        interp.emit(PartReduced, node, tensor=other, part=part)
+
+
 def tiled(interp: Interpreter, tensor: Tensor, times: tuple[Value, ...], node: ast.expr) -> None:
     """`k.repeat(1, 1, groups, 1)` along the heads: head i of a rank is then key i % (its heads), not i // groups."""
     if tensor.sizes is None or tensor.axis is None or len(times) != len(tensor.sizes):
@@ -81,6 +113,12 @@ def _over_split(tensor: Tensor, name: str, rest: tuple[Value, ...], kwargs: Kwar
     dim = kwargs.get("dim", kwargs.get("axis", rest[where] if len(rest) > where else None))
     if dim is None:
         return tensor.last and name in _LAST_BY_DEFAULT
+    return _over_dims(tensor, dim)
+
+
+def _over_dims(tensor: Tensor, dim: Value | None) -> bool:
+    if dim is None:
+        return False
     dims = (dim.items if dim.rest is None else ()) if isinstance(dim, Seq) else (dim,)
     if tensor.sizes is not None and tensor.axis is not None:
         same = (Const(tensor.axis), Const(tensor.axis - len(tensor.sizes)))

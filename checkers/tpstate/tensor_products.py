@@ -9,6 +9,7 @@ from . import calls, dimensions, indexing, layers, placements, tensors, tokens
 from .choices import Choice
 from .events import (
     BiasOnPartial,
+    RawColumn,
     ShardedEscape,
     WeightTaken,
 )
@@ -159,6 +160,7 @@ def _narrow(tensor: Tensor) -> bool:
 
 def _two_tensors(interp: Interpreter, left: Tensor, right: Tensor, node: ast.expr, additive: bool) -> Tensor:
     states = (left.state, right.state)
+    placements.met_part(interp, left, right, node)
     if State.PARTIAL in states:
         partial, other = (left, right) if left.state is State.PARTIAL else (right, left)
         if additive and other.role in ("parameter", "bias of layer"):
@@ -208,7 +210,15 @@ def matmul(interp: Interpreter, left: Value, right: Value, node: ast.expr) -> Va
     """`left @ right`: attention of per-rank heads stays per rank."""
     left = calls.as_tensor(interp, left, node, tr("it is an operand of a matrix product"))
     right = calls.as_tensor(interp, right, node, tr("it is an operand of a matrix product"))
-    return tokens.with_tokens(_multiplied(interp, left, right), tokens.of_product(interp, left, right))
+    held = tokens.of_product(interp, left, right)
+    if (
+        isinstance(right, Tensor)
+        and right.role == "parameter"
+        and right.dims is not None
+        and len(right.dims) == 2
+    ):
+        return tokens.with_tokens(_by_parameter(interp, left, right.dims[::-1], Const(None), node), held)
+    return tokens.with_tokens(_multiplied(interp, left, right), held)
 
 
 def _multiplied(interp: Interpreter, left: Value, right: Value) -> Value:
@@ -267,7 +277,14 @@ def _functional_linear(
         return bypass(interp, weight, node)
     if not isinstance(weight, Tensor) or weight.dims is None or len(weight.dims) != 2:
         return Tensor(State.UNKNOWN)
-    out, taken = weight.dims
+    return _by_parameter(interp, given, weight.dims, bias, node)
+
+
+def _by_parameter(
+    interp: Interpreter, given: Value, dims: tuple[Value, ...], bias: Value, node: ast.expr
+) -> Value:
+    """A product with a parameter of a rank's own sizes, (outputs, inputs)."""
+    out, taken = dims
     if isinstance(taken, Sym) and PER_RANK in taken.tags:
         why = interp.step(
             node, tr("the weight is split on its input dimension: each rank holds a partial sum")
@@ -278,6 +295,8 @@ def _functional_linear(
         return result
     if isinstance(out, Sym) and PER_RANK in out.tags:
         why = interp.step(node, tr("the weight is split on its output dimension"))
+        if isinstance(given, Tensor):
+            interp.emit(RawColumn, node, tensor=given)
         return Tensor(State.SHARDED, why=why)
     return Tensor(State.UNKNOWN, width=poly_of(out))
 

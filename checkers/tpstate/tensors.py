@@ -6,7 +6,7 @@ import ast
 from typing import TypeGuard
 
 from ..language import tr
-from . import calls, dimensions, placements, tensor_names, tensor_products, tokens
+from . import calls, dimensions, marks, placements, tensor_names, tensor_products, tokens
 from .callables import TensorMethod
 from .events import (
     FusedLoad,
@@ -23,10 +23,11 @@ def attribute(interp: Interpreter, tensor: Tensor, attr: str, node: ast.expr) ->
     """`tensor.attr`"""
     if attr == "shape":
         return shape_of(interp, tensor)
-    if attr in ("data", "grad", "real"):
+    if attr in ("data", "grad", "real") or (attr == "values" and tensor.role == placements.PART):
         return tensor
     if attr in ("T", "mT", "H"):
-        return moved(tensor)
+        turned = tensor.dims[::-1] if tensor.role == "parameter" and tensor.dims is not None else None
+        return moved(tensor).but(dims=turned)
     if attr in ("device", "dtype", "ndim", "is_cuda", "requires_grad", "layout", "sequence_parallel"):
         return Sym(Poly.atom(f"{tensor.tag or 'tensor'}.{attr}"))
     if tensor.tag == "argument" and attr not in tensor_names.METHODS and not attr.endswith("_"):
@@ -88,6 +89,9 @@ def indexed(interp: Interpreter, tensor: Tensor, index: Value, node: ast.Subscri
             return last_size(interp, tensor)
         at = index.value if isinstance(index, Const) and isinstance(index.value, int) else None
         return Seq((), UNKNOWN) if at is None else interp.fresh("size", *tokens.length(interp, tensor, at))
+    marks.first_part(interp, tensor, index, node)
+    if tensor.role in ("parameter", "buffer") and (kept := marks.indexed(tensor, index)) is not None:
+        return tensor.but(dims=kept, width=None)
     tensor = tensor.but(sizes=None, axis=None, tokens=tokens.of_index(tensor, index))
     touches_last = _touches_last(index, node)
     if touches_last and tensor.state is State.SHARDED:
@@ -218,6 +222,16 @@ def _of_first(
     if name in SPLIT:
         return _divided(interp, name, first, rest, kwargs, node)
     if name in MOVE:
+        if name == "index_add" and len(rest) == 3 and isinstance(rest[2], Tensor):
+            return rest[2].but(dims=None, sizes=None) if rest[2].state is State.PARTIAL else moved(first)
+        if name == "narrow" and len(rest) == 3 and first.dims is not None and rest[1] == Const(0):
+            at = rest[0].value if isinstance(rest[0], Const) else None
+            if isinstance(at, int) and -len(first.dims) <= at < len(first.dims):
+                marks.first_length(interp, first.dims[at], rest[2], node)
+        if name == "narrow" and (cut := marks.narrowed(first, rest, kwargs)) is not None:
+            return first.but(dims=cut, width=None)
+        if name == "t" and first.role == "parameter" and first.dims is not None:
+            return first.but(dims=first.dims[::-1], width=None)
         if name in ("repeat", "tile"):
             placements.tiled(interp, first, dimensions.listed(interp, rest) or (), node)
         return moved(first)
@@ -228,7 +242,9 @@ def _of_first(
         kept = kwargs.get("keepdim", rest[1] if len(rest) > 1 else Const(False))
         on_last = isinstance(dim, Const) and dim.value == -1
         narrow = on_last and isinstance(kept, Const) and kept.value is True
-        return Tensor(State.UNKNOWN, width=Poly.number(1) if narrow else None)
+        width = Poly.number(1) if narrow else None
+        part = placements.reduced_part(interp, first, name, rest, kwargs, width, node)
+        return part or Tensor(State.UNKNOWN, width=width)
     if name in ("glu",):
         return first.but(width=None, last=False)
     if name in ("new_zeros", "new_ones", "new_empty", "new_full", "new_tensor"):

@@ -1,0 +1,93 @@
+"""E7122"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..finding import Finding
+from ..rule import Rule, Symptom
+from ..tpstate.events import FirstPartTaken
+from ..tpstate.values import poly_of
+from ..tpstate.verdicts import by_site, first_certain, owner_name, site_place
+
+if TYPE_CHECKING:
+    from ..tpstate.analysis import Analysis
+
+
+class RankOffsetMissing(Rule):
+    """A table that every rank holds whole is cut by the length of one rank's part, at the start on every rank."""
+
+    code, symbol = "E7122", "rank-offset-missing"
+    message = (
+        "`%(cut)s` takes the first %(length)s of %(whole)s on every rank: the other parts are used by none"
+    )
+    advice = (
+        "Start at the rank's own place: `rank = parallel_state.get_tensor_model_parallel_rank()`, and from "
+        "`rank * %(length)s` on."
+    )
+    why = "Rank r works on the r-th part of what is split beside it; the table's part must be the same one."
+    symptom = Symptom.WRONG_NUMBERS
+    runtime = "nothing fails; ranks above 0 use the numbers of rank 0"
+    limits = "Only where the table's size is followed, and the length is that size divided by the TP size."
+    guide = "beyond the guide"
+    bad = """
+    import torch
+    from megatron.core import parallel_state
+    from torch import nn
+
+
+    class Slopes(nn.Module):
+        def __init__(self, heads):
+            super().__init__()
+            tp = parallel_state.get_tensor_model_parallel_world_size()
+            assert heads % tp == 0
+            self.slopes = torch.ones(heads)
+            self.own = heads // tp
+
+        def forward(self, scores):
+            return scores + self.slopes[: self.own].view(1, -1, 1, 1)  # [rank-offset-missing]
+    """
+    good = """
+    import torch
+    from megatron.core import parallel_state
+    from torch import nn
+
+
+    class Slopes(nn.Module):
+        def __init__(self, heads):
+            super().__init__()
+            tp = parallel_state.get_tensor_model_parallel_world_size()
+            assert heads % tp == 0
+            self.slopes = torch.ones(heads)
+            self.own = heads // tp
+
+        def forward(self, scores):
+            rank = parallel_state.get_tensor_model_parallel_rank()
+            first = rank * self.own
+            return scores + self.slopes[first : first + self.own].view(1, -1, 1, 1)
+    """
+
+    def check(self, analysis: Analysis) -> Iterator[Finding]:
+        for events in by_site(analysis.log.events, FirstPartTaken):
+            event = first_certain(events)
+            if event is not None:
+                yield self.finding(
+                    site_place(event.site),
+                    object=owner_name(event),
+                    cut=ast.unparse(event.site.node),
+                    length=_length(event),
+                    whole=str(poly_of(event.whole)),
+                )
+
+
+def _length(event: FirstPartTaken) -> str:
+    """The length as the code writes it."""
+    node = event.site.node
+    if isinstance(node, ast.Call):
+        return ast.unparse(node.args[-1])
+    parts = node.slice if isinstance(node, ast.Subscript) else None
+    cuts = parts.elts if isinstance(parts, ast.Tuple) else [parts]
+    uppers = [part.upper for part in cuts if isinstance(part, ast.Slice) and part.upper is not None]
+    return ast.unparse(uppers[0]) if uppers else str(poly_of(event.length))
