@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..finding import Finding
+from ..language import tr
 from ..rule import Rule, Symptom
 from ..tpstate.events import Divided, ParameterMarked
 from ..tpstate.symbols import Poly
@@ -86,9 +87,12 @@ class PartitionMarkWrong(Rule):
                 if cut
                 else "every rank holds all of it",
                 typed=(
-                    f"Mark dimension {cut[0]}: that is the one whose size is divided by the TP size."
+                    tr(
+                        "Mark dimension %(cut)s: that is the one whose size is divided by the TP size.",
+                        cut=cut[0],
+                    )
                     if cut
-                    else "Keep one rank's part of it, cut along that dimension, or leave the mark out."
+                    else tr("Keep one rank's part of it, cut along that dimension, or leave the mark out.")
                 ),
             )
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..finding import Finding
+from ..language import tr
 from ..rule import Rule, Symptom
 from ..tpstate.events import Divided
 from ..tpstate.values import PER_RANK, Sym
@@ -88,7 +89,7 @@ class ShareDividedAgain(Rule):
             yield self.finding(
                 site_place(outside),
                 object=owner_name(event),
-                evidence=(at(site, f"`{event.name}` is divided by the TP size here"),),
+                evidence=(at(site, tr("`%(name)s` is divided by the TP size here", name=event.name)),),
                 size=size,
                 share=size,
             )

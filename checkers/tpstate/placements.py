@@ -86,7 +86,7 @@ def reduced_part(
     where = rest[1:] if name == "norm" else rest
     if not _over_dims(tensor, kwargs.get("dim", kwargs.get("axis", where[0] if where else None))):
         return None
-    why = interp.step(node, f"`{name}` runs over one rank's part", tensor.why)
+    why = interp.step(node, tr("`%(name)s` runs over one rank's part", name=name), tensor.why)
     return Tensor(State.UNKNOWN, width=width, role=PART, why=why)
 
 
