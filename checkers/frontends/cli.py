@@ -33,10 +33,12 @@ from .streams import (
     with_input,
     working_folder,
 )
+from .verify_command import verify
 
 app = typer.Typer(
     name="onescience-check",
-    help="Find tensor- and pipeline-parallel mistakes in PyTorch code before the job starts; nothing of it is run.",
+    help="Find tensor- and pipeline-parallel mistakes in PyTorch code before the job starts. Nothing of it is run, "
+    "but by `verify`.",
     epilog="`onescience-check [PATHS]` is short for `onescience-check check [PATHS]`; its options: check --help. "
     "Exit code: 0 clean, 1 findings, 2 something could not be checked.",
     add_completion=False,
@@ -190,6 +192,7 @@ def rules(*, lang: Lang = None) -> None:
 
 
 app.command()(diagnose)
+app.command()(verify)
 
 
 @app.command()

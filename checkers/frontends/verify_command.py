@@ -1,0 +1,171 @@
+"""`onescience-check verify`: the one command that runs the user's code. Torch is imported here and nowhere else."""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import json
+import os
+from collections.abc import Sequence
+from enum import Enum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ..settings import SettingsError
+from .streams import say, working_folder
+
+_CLEAN, _FOUND, _FAILED = 0, 1, 2
+_RUNTIME = "onescience_check.runtime.verify"
+
+
+class VerifyFormat(str, Enum):
+    """How the result is printed."""
+
+    text = "text"
+    json = "json"
+
+
+def verify(
+    target: Annotated[Path, typer.Argument(help="Training script by the guide.")],
+    script_args: Annotated[
+        list[str] | None, typer.Argument(help="Flags for the script itself, behind `--`.")
+    ] = None,
+    *,
+    tp: Annotated[int, typer.Option(min=1, help="Tensor-parallel size.")] = 2,
+    pp: Annotated[int, typer.Option(min=1, help="Pipeline-parallel size.")] = 1,
+    dp: Annotated[int, typer.Option(min=1, help="Data-parallel size.")] = 1,
+    numbers: Annotated[
+        bool, typer.Option("--numbers", help="Also compute in small on CPUs, against the original.")
+    ] = False,
+    numbers_only: Annotated[bool, typer.Option("--numbers-only", help="Only that.")] = False,
+    original: Annotated[
+        str, typer.Option(metavar="MODULE:CLASS", help="The original model, where it is not found.")
+    ] = "",
+    config: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Handed to the script as its own --config.")
+    ] = None,
+    set: Annotated[
+        list[str] | None, typer.Option(metavar="KEY=VALUE", help="A value of the script's YAML file.")
+    ] = None,
+    input: Annotated[
+        str, typer.Option(metavar="SIZES", help="Shape of one micro-batch: 1,72,721,1440.")
+    ] = "",
+    alias: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=MODULE", help="An imported name that another module serves."),
+    ] = None,
+    stub: Annotated[
+        list[str] | None, typer.Option(metavar="MODULE", help="A module that need not be there.")
+    ] = None,
+    names: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="YAML table from names in the stages to the original's."),
+    ] = None,
+    limit: Annotated[float, typer.Option(min=1, help="Seconds that one process may take.")] = 120,
+    memory: Annotated[float, typer.Option(min=0.5, help="GiB that one process may take.")] = 12,
+    format: Annotated[VerifyFormat, typer.Option(help="How the result is printed.")] = VerifyFormat.text,
+) -> None:
+    """Run the model of a training script in small and dry, and hold it against its original. THIS RUNS YOUR CODE.
+
+    Without more, every distinct rank is run on the meta device: shapes, gradients, parameters, collectives and costs;
+    no GPU and no data are needed. Exit code: 0 clean, 1 findings, 2 it could not be run.
+    """
+    working_folder()
+    gc.enable()  # models hold cycles
+    if not os.path.isfile(target):
+        raise SettingsError(f"{target}: no such file")
+    options: dict[str, Any] = {
+        "tp": tp,
+        "pp": pp,
+        "dp": dp,
+        "limit": limit,
+        "memory": memory,
+        "stubs": tuple(stub or ()),
+        "aliases": dict(_pair(text, "--alias") for text in alias or ()),
+        "input_shape": _shape(input),
+        "script_args": (*(("--config", str(config.absolute())) if config else ()), *(script_args or ())),
+        "names": _table(names),
+    }
+    parts = ["numbers"] if numbers_only else ["shapes", *(["numbers"] if numbers else [])]
+    raise typer.Exit(_run(target, original, options, set or (), parts, format))
+
+
+def _run(
+    target: Path,
+    original: str,
+    options: dict[str, Any],
+    settings: Sequence[str],
+    parts: Sequence[str],
+    format: VerifyFormat,
+) -> int:
+    from ..report.target import find
+
+    runtime = _runtime()
+    try:
+        options["overrides"] = dict(runtime.parse_setting(text) for text in settings)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--set") from None
+    found = find(target)
+    plan = runtime.Plan(
+        str(found.script),
+        original=original or found.original,
+        roots=found.roots,
+        renamed=found.renamed,
+        **options,
+    )
+    try:
+        results = runtime.verify(plan, parts)
+    except runtime.UserError as error:
+        raise SettingsError(str(error)) from None
+    if format is VerifyFormat.json:
+        from .json_report import tool_name
+
+        document = {"version": 1, "tool": tool_name(), "parts": [result.as_dict() for result in results]}
+        print(json.dumps(document, indent=2, default=str))
+    else:
+        from .verify_text import render
+
+        for result in results:
+            render(result)
+    unusable = [finding for result in results for finding in result.findings if finding.kind == "usage"]
+    for finding in unusable:
+        say(finding.message)
+    if unusable:
+        return _FAILED
+    return _CLEAN if all(result.ok for result in results) else _FOUND
+
+
+def _runtime() -> Any:
+    try:
+        return importlib.import_module(_RUNTIME)
+    except ModuleNotFoundError as error:
+        raise SettingsError(
+            f"verify needs {error.name}, which is not installed: pip install 'onescience-check[runtime]'"
+        ) from None
+
+
+def _pair(text: str, option: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not (equals and name and value):
+        raise typer.BadParameter(f"{text!r}: write NAME=MODULE", param_hint=option)
+    return name, value
+
+
+def _shape(text: str) -> tuple[int, ...]:
+    try:
+        return tuple(int(part) for part in text.replace(" ", "").split(",") if part)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r}: write sizes such as 1,72,48,96", param_hint="--input") from None
+
+
+def _table(path: Path | None) -> dict[str, str]:
+    from ..project.yaml_config import read_yaml
+
+    if path is None:
+        return {}
+    read = read_yaml(path)
+    if read.problem or not isinstance(read.data, dict):
+        raise SettingsError(f"{path}: {read.problem or 'it must hold a mapping of names'}")
+    return {str(key): str(value) for key, value in read.data.items()}

@@ -1,0 +1,85 @@
+"""`shapes` and `numbers` as functions."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..errors import UserError
+from .plan import Plan
+from .results import Result
+
+
+def shapes(script: str | Path | Plan, **options) -> Result:
+    """Dry run of every distinct rank on the meta device.
+
+    Args:
+        script: training script by the guide, or a Plan.
+        options: fields of `Plan`: tp, pp, dp, original, overrides, …
+    """
+    return verify(script, ("shapes",), **options)[0]
+
+
+def numbers(script: str | Path | Plan, **options) -> Result:
+    """The distributed model against its original, computed in small on CPUs.
+
+    Args:
+        script: training script by the guide, or a Plan.
+        options: fields of `Plan`: tp, pp, dp, original, overrides, …
+    """
+    return verify(script, ("numbers",), **options)[0]
+
+
+def verify(script: str | Path | Plan, parts: Sequence[str], **options) -> list[Result]:
+    """Several parts, "shapes" and "numbers", of one target; see the functions of these names."""
+    plan = _plan(script, options)
+    preload()
+    from .numbers import verify_numbers
+    from .shapes import verify_shapes
+
+    results = []
+    known: dict | None = None
+    if "shapes" in parts:
+        results.append(verify_shapes(plan))
+        known = results[-1].known or None
+    if "numbers" in parts:
+        results.append(verify_numbers(plan, known))
+    return results
+
+
+def preload() -> None:
+    """Import torch and Megatron once: the processes that run the user's code are forked from this one.
+
+    Raises:
+        UserError: one of them is not installed.
+    """
+    try:
+        for name in (
+            "torch",
+            "torch.distributed",
+            "torch.utils.flop_counter",
+            "torch.testing._internal.distributed.fake_pg",
+            "megatron.core",
+            "megatron.core.parallel_state",
+            "megatron.core.tensor_parallel",
+            "megatron.core.transformer",
+        ):
+            importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        raise UserError(
+            f"verify needs {error.name}, which is not installed: pip install 'onescience-check[runtime]'"
+        ) from error
+
+
+def _plan(script: str | Path | Plan, options: dict) -> Plan:
+    if isinstance(script, Plan):
+        return script
+    path = Path(script).absolute()
+    if not path.is_file():
+        raise UserError(f"{script}: no such file")
+    if "original" not in options or "roots" not in options:
+        # Only to read where things are; a plan that says so itself does not need the checkers.
+        target = importlib.import_module("onescience_check.checkers.report.target").find(path)
+        options = {"original": target.original, "roots": target.roots, "renamed": target.renamed} | options
+    return Plan(str(path), **options)

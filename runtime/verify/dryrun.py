@@ -1,0 +1,265 @@
+"""One process of the shapes part: all stages of one tensor-parallel rank, one after the other, on the meta device."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.utils.flop_counter import FlopCounterMode
+
+from ..errors import UserError
+from . import datasets, device, onestage
+from .collectives import Recorder
+from .plan import Plan
+from .processes import say_doing
+from .results import Finding
+from .script import Script, Workplace, build_original, build_stage
+from .tracking import shown
+
+_UNDECIDED = (
+    "cannot be called on meta tensors",
+    "Cannot copy out of meta tensor",
+    "on a meta tensor",
+    "aten::_local_scalar_dense",
+    "with arguments from the 'Meta' backend",
+    "not been registered to Meta",
+)
+
+
+def join_fake_world(plan: Plan, tp_rank: int) -> None:
+    """Be one rank of the whole layout, alone: collectives answer at once and change nothing."""
+    from megatron.core import parallel_state
+    from torch.testing._internal.distributed.fake_pg import FakeStore
+
+    size = plan.tp * plan.pp * plan.dp
+    os.environ |= {"LOCAL_RANK": str(tp_rank), "RANK": str(tp_rank), "WORLD_SIZE": str(size)}
+    dist.init_process_group("fake", store=FakeStore(), rank=tp_rank, world_size=size)
+    parallel_state.initialize_model_parallel(plan.tp, plan.pp, create_gloo_process_groups=False)
+
+
+def undecided(error: BaseException) -> bool:
+    """Whether an error says only that a meta tensor has no numbers."""
+    return any(words in str(error) for words in _UNDECIDED)
+
+
+class DryRun:
+    """The rank of this process."""
+
+    def __init__(self, plan: Plan, tp_rank: int, overrides: dict[str, object] | None = None) -> None:
+        self.plan, self.tp_rank, self.overrides = plan, tp_rank, overrides
+        self.number = 0
+        self.stage_module: nn.Module | None = None
+        self.findings: list[Finding] = []
+        self.notes: list[str] = []
+
+    def start(self) -> Script | None:
+        """Join the world and run the script; None where that fails."""
+        modes = device.use_meta()
+        torch.set_num_threads(1)
+        self.workplace = Workplace.prepare(self.plan, self.overrides)
+        self.tracker = self.workplace.tracker
+        self.tracker.modes = modes
+        datasets.unseeded()
+        join_fake_world(self.plan, self.tp_rank)
+        self.recorder = Recorder(self.tracker)
+        self.recorder.install()
+        return self.guarded(self.workplace.run_script)
+
+    def guarded(self, work, kind: str = "crash"):
+        """The result of `work`; an exception becomes a finding, and None is returned."""
+        self.tracker.reset()
+        try:
+            return work()
+        except Exception as error:
+            found = self.tracker.failure(error, kind, None if self.number < 0 else self.number, self.tp_rank)
+            if undecided(error):
+                self.notes.append(
+                    f"{found.where}: {found.path}:{found.line} asks for the numbers of a tensor, which a dry run "
+                    f"does not have ({found.message[:120]}): use --numbers for what follows"
+                )
+            elif isinstance(error, UserError) and not found.path:
+                self.findings.append(dataclasses.replace(found, kind="usage", message=str(error)))
+            else:
+                if not found.path and self.stage_module is not None:
+                    places = self.tracker.places_around(self.stage_module, "")
+                    found = dataclasses.replace(found, path=places[0][0], line=places[0][1], also=places)
+                self.findings.append(found)
+            return None
+
+    def build(self, script: Script, number: int) -> nn.Module | None:
+        """The stage on the meta device; built on the CPU first where its constructor needs numbers."""
+
+        def make() -> nn.Module:
+            count = script.num_stages or self.plan.pp
+            with torch.device("meta"):
+                return build_stage(script, number, count)
+
+        def make_on_cpu() -> nn.Module:
+            return build_stage(script, number, script.num_stages or self.plan.pp)
+
+        self.tracker.reset()
+        try:
+            stage = make()
+        except Exception as error:
+            stage = self.guarded(make_on_cpu if undecided(error) else make)
+        if stage is None:
+            return None
+        dtype = getattr(getattr(stage, "config", None), "params_dtype", None) or torch.float32
+        stage = stage.to("meta").to(dtype)
+        self.tracker.name(stage)
+        return stage
+
+    def stage(self, script: Script, number: int, known: dict) -> dict:
+        """Build, run and measure one stage; what is to be compared with the others."""
+        self.number = number
+        say_doing(f"stage {number}")
+        before = len(self.recorder.calls)
+        found: dict = {}
+        stage = self.build(script, number) if number else self.first
+        if stage is None:
+            found["failed"] = True
+        else:
+            failures = len(self.findings)
+            self.stage_module = stage
+            found = onestage.look(self, script, stage, known)
+            self.stage_module = None
+            if not found.get("failed") and len(self.findings) == failures:
+                self._recomputed(script, number, known)
+            found["failed"] = any(f.kind == "crash" for f in self.findings[failures:])
+        found["calls"] = self.recorder.calls[before:]
+        return found
+
+    def _recomputed(self, script: Script, number: int, known: dict) -> None:
+        """Once more with activations recomputed in backward, where the stage knows of it and was not asked to."""
+        flags = {"recompute_granularity": "full", "recompute_method": "uniform", "recompute_num_layers": 1}
+        if getattr(script.args, "recompute_granularity", "full") or not self._knows_recomputing():
+            return
+        kept = {name: getattr(script.args, name, None) for name in flags}
+        before = len(self.findings)
+        try:
+            for name, value in flags.items():
+                setattr(script.args, name, value)
+            self.stage_module = self.build(script, number)
+            if self.stage_module is not None:
+                onestage.look(self, script, self.stage_module, known)
+        finally:
+            self.stage_module = None
+            for name, value in kept.items():
+                setattr(script.args, name, value)
+        self.findings[before:] = [
+            dataclasses.replace(f, message=f"with --recompute-granularity full: {f.message}")
+            for f in self.findings[before:]
+        ]
+
+    def _knows_recomputing(self) -> bool:
+        """Whether the code of the stage speaks of it."""
+        for cls in type(self.stage_module or self.first).__mro__:
+            code = sys.modules.get(cls.__module__)
+            file = getattr(code, "__file__", None)
+            if file and self.tracker.owns(file) and "recompute" in Path(file).read_text("utf-8", "replace"):
+                return True
+        return False
+
+
+def role(plan: Plan, tp_rank: int, overrides: dict[str, object] | None, only_original: bool = False) -> dict:
+    """All that one tensor-parallel rank shows: the original, then every stage."""
+    run = DryRun(plan, tp_rank, overrides)
+    script = run.start()
+    known: dict = {}
+    stages: dict[int, dict] = {}
+    data = datasets.Looked()
+    if script is not None:
+        run.first = run.build(script, 0)
+        known = _original(run, script)
+        if not only_original and plan.pp <= (script.num_stages or plan.pp):
+            for number in range(script.num_stages or plan.pp):
+                stages[number] = run.stage(script, number, known)
+            data = datasets.look(plan, script, run.tracker, tp_rank, script.num_stages or plan.pp)
+            run.findings += data.findings
+            run.notes += data.notes
+    for (path, line), count in device.conditions.items():
+        if run.tracker.owns(path):
+            run.notes.append(
+                f"{shown(path)}:{line} asks for the numbers of a tensor, which a dry run does not have: the condition "
+                f"was taken as true, {count} times"
+            )
+    return {"findings": run.findings, "notes": run.notes, "known": known, "stages": stages, "data": data}
+
+
+def _original(role: DryRun, script: Script) -> dict:
+    """What the original takes, gives and holds, as far as it can be told."""
+    read = role.workplace.files
+    found: dict = {
+        "modules": installed_modules(),
+        "files": [dict(data) for data in read.read],
+        "used": sorted(read.used),
+        "num_stages": script.num_stages or role.plan.pp,
+    }
+    if role.first is None:
+        return found
+    role.number = -1
+
+    def make() -> nn.Module | None:
+        with torch.device("meta"):
+            return build_original(role.workplace, role.first)
+
+    before = len(role.findings)
+    original = role.guarded(make)
+    for finding in role.findings[before:]:
+        role.findings.remove(finding)
+        role.notes.append(
+            f"the original could not be built ({finding.message}; {finding.path}:{finding.line})"
+        )
+    if original is None:
+        return found
+    original = original.to("meta")
+    found["parameters"] = {name: tuple(p.shape) for name, p in original.named_parameters()}
+    arguments = role.tracker.arguments.get(id(original), {})
+    for shape in candidate_shapes(role.plan, arguments):
+        counter = FlopCounterMode(display=False)
+        try:
+            with counter:
+                output = original(torch.empty(shape, device="meta"))
+        except Exception as error:
+            found.setdefault("refused", f"{type(error).__name__}: {error}")
+            if undecided(error):
+                break
+            continue
+        outputs = output if isinstance(output, tuple | list) else (output,)
+        found["input"], found["outputs"] = shape, [tuple(t.shape) for t in outputs]
+        found["flops"] = counter.get_total_flops()
+        break
+    return found
+
+
+def installed_modules() -> list[str]:
+    """Installed packages that the user's code has imported: the parent imports them once for all other processes."""
+    return [
+        name
+        for name, module in sys.modules.items()
+        if "site-packages" in (getattr(module, "__file__", None) or "") and not name.startswith("onescience")
+    ]
+
+
+def candidate_shapes(plan: Plan, arguments: dict) -> Iterator[tuple[int, ...]]:
+    """What the original may take: (batch, channels, rows, columns), as told or tried."""
+    if plan.input_shape:
+        yield plan.input_shape
+        return
+    size = next(
+        (arguments[key] for key in ("img_size", "image_size", "input_size") if key in arguments), None
+    )
+    if isinstance(size, int):
+        size = (size, size)
+    if size is None or not all(type(side) is int for side in size):
+        return
+    channels = [arguments[key] for key in ("in_chans", "in_channels", "in_dim") if key in arguments]
+    for count in [*channels, *range(1, 257)]:
+        if type(count) is int:
+            yield (1, count, *size)

@@ -1,0 +1,103 @@
+"""The numbers part: a small world on CPUs, the stages against the original."""
+
+from __future__ import annotations
+
+import socket
+from functools import partial
+
+from .dryrun import role
+from .overrides import small
+from .plan import Plan
+from .processes import run
+from .results import Finding, Result, merged
+from .shapes import preload, take
+from .smallrun import rank_of_world
+
+_LOST = (
+    "waits for a rank",
+    "Connection closed by peer",
+    "Connection reset by peer",
+    "remote worker crashing",
+)
+_ORDER = (
+    "usage",
+    "crash",
+    "data",
+    "parameters",
+    "numbers",
+    "gradient",
+    "boundary",
+    "start",
+    "replicas",
+    "hang",
+)
+
+
+def verify_numbers(plan: Plan, asked: dict | None = None) -> Result:
+    """Compare outputs, loss, gradients and three steps; then the tensor-parallel ranks with each other.
+
+    `asked` is what the shapes part found out of the original, if it ran before.
+    """
+    result = Result("numbers", f"{plan.tp}x{plan.pp}")
+    known, overrides = _sizes(plan, result, asked)
+    if "num_stages" not in known:
+        result.findings = merged(result.findings)
+        return result
+    result.facts["sizes"] = overrides
+    if plan.pp > known["num_stages"]:
+        result.findings.append(
+            Finding("usage", f"{known['num_stages']} stages cannot fill {plan.pp} pipeline ranks: lower --pp")
+        )
+        return result
+    if "input" not in known:
+        why = known.get("refused", "no original was found")
+        result.notes.append(
+            f"what the original takes could not be told ({why[:200]}): give --input or --original"
+        )
+        return result
+    port = _free_port()
+    works = [partial(rank_of_world, plan, rank, port, known, overrides) for rank in range(plan.tp)]
+    before = len(result.findings)
+    for rank, outcome in enumerate(run(works, plan.limit, plan.memory, together=True)):
+        value = take(result, outcome, plan, None, rank)
+        if rank == 0:
+            result.facts |= value.get("facts", {})
+    found = merged(result.findings[before:])
+    # A rank that waits for one that failed, or loses it, is no fault of its own.
+    own = [f for f in found if not any(words in f.message for words in _LOST)]
+    found = own or found
+    result.findings[before:] = sorted(
+        found, key=lambda f: _ORDER.index(f.kind) if f.kind in _ORDER else len(_ORDER)
+    )
+    result.notes = list(dict.fromkeys(result.notes))
+    return result
+
+
+def _sizes(plan: Plan, result: Result, asked: dict | None) -> tuple[dict, dict[str, object]]:
+    """The first small sizes with which the original runs; else the sizes of the configuration."""
+    first = Result("numbers", result.layout)
+    if asked is None:
+        [outcome] = run([partial(role, plan, 0, plan.overrides, only_original=True)], plan.limit, plan.memory)
+        asked = take(first, outcome, plan, None, 0).get("known", {})
+        preload(asked.get("modules", ()))
+    files = asked.get("files")
+    if not files:
+        result.findings += first.findings
+        result.notes += first.notes
+        return asked, plan.overrides
+    for padded in (True, False):
+        overrides = small(files, padded) | plan.overrides
+        if overrides == plan.overrides:
+            break
+        [outcome] = run([partial(role, plan, 0, overrides, only_original=True)], plan.limit, plan.memory)
+        known = take(Result("numbers", ""), outcome, plan, None, 0).get("known", {})
+        if "input" in known:
+            return known, overrides
+    result.notes += first.notes
+    return asked, plan.overrides
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]

@@ -1,0 +1,274 @@
+"""Forward and backward of one stage on the meta device, and what it sends, receives, holds and costs."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import torch
+from torch import nn
+from torch.utils.flop_counter import FlopCounterMode
+
+from .results import Finding, StageFigures
+from .script import Script, call_step
+from .tracking import describe
+
+if TYPE_CHECKING:
+    from .dryrun import DryRun
+
+
+def look(role: DryRun, script: Script, stage: nn.Module, known: dict) -> dict:
+    """Forward and backward of one stage, with what is known of its parameters."""
+    number = role.number
+    parameters = {
+        name: (
+            tuple(p.shape),
+            getattr(p, "partition_dim", None) if getattr(p, "tensor_model_parallel", False) else None,
+        )
+        for name, p in stage.named_parameters()
+    }
+    extra = {
+        "parameters": parameters,
+        "num_stages": script.num_stages,
+        "shapes": script.shapes.stage_shapes if script.shapes is not None else None,
+        "owners": {name: _owner(role, stage, name) for name in parameters},
+        "root": role.tracker.place_of(stage),
+        "built": role.tracker.built_at(stage),
+        "saved": _saved_shapes(role, stage),
+    }
+    sizes = extra["shapes"]
+    count = script.num_stages or 1
+    received = None
+    if number > 0:
+        if sizes is None or number > len(sizes):
+            role.notes.append(f"stage {number}: nothing says what it receives")
+            return extra
+        dtype = script.config().pipeline_dtype or torch.float32
+        received = [
+            torch.empty(tuple(shape), dtype=dtype, device="meta", requires_grad=True)
+            for shape in sizes[number - 1]
+        ]
+    data = _data(known)
+    if data is None and (number in (0, count - 1)):
+        role.notes.append(
+            f"stage {number}: what the model takes could not be told; give it with --input 1,CHANNELS,ROWS,COLUMNS"
+        )
+        if number == 0:
+            return extra
+    run = _Run(role, script, stage, received, data, count)
+    role.guarded(run.work)
+    return {**extra, "figures": run.figures(), "sent": run.sent}
+
+
+def _saved_shapes(role: DryRun, stage: nn.Module) -> dict[str, tuple[int, ...]]:
+    """The shapes of the whole tensors that the stage's distributed checkpoint speaks of."""
+    if not hasattr(stage, "sharded_state_dict"):
+        return {}
+    found = role.guarded(stage.sharded_state_dict, "checkpoint") or {}
+    return {
+        name: tuple(entry.global_shape) for name, entry in found.items() if hasattr(entry, "global_shape")
+    }
+
+
+def _owner(role: DryRun, stage: nn.Module, name: str) -> tuple[str, tuple[str, int], tuple]:
+    """Class and places of the module that holds a parameter."""
+    path = name.rpartition(".")[0]
+    module = stage.get_submodule(path)
+    while path and not role.tracker.built_at(module)[0]:
+        path = path.rpartition(".")[0]
+        module = stage.get_submodule(path)
+    places = role.tracker.places_around(stage, path)
+    return type(module).__name__, role.tracker.built_at(module), places
+
+
+def _data(known: dict) -> list | None:
+    if "input" not in known:
+        return None
+    with torch.device("meta"):
+        return [torch.empty(known["input"]), torch.empty(known["outputs"][0])]
+
+
+class _Run:
+    """Forward and backward, with everything counted."""
+
+    def __init__(self, role: DryRun, script: Script, stage: nn.Module, received, data, count: int) -> None:
+        self.role, self.script, self.stage = role, script, stage
+        self.received, self.data, self.count = received, data, count
+        self.is_last = role.number == count - 1
+        self.flops = self.saved = 0
+        self.sent: list[tuple] = []
+
+    def work(self) -> None:
+        """One micro-batch."""
+        versions = [t._version for t in self.received or ()]
+        if self.received is not None:
+            self.stage.set_input_tensor(list(self.received))
+        counter = FlopCounterMode(display=False)
+        owned = {p.untyped_storage()._cdata for p in self.stage.parameters()}
+        kept: dict[int, int] = {}
+
+        def keep(tensor):
+            storage = tensor.untyped_storage()
+            if storage._cdata not in owned:
+                kept[storage._cdata] = storage.nbytes()
+            return tensor
+
+        with counter, torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
+            data = iter([self.data] * 8) if self.data is not None else iter(())
+            x = self.data[0] if self.data is not None else None
+            output, loss_func, problem = call_step(
+                self.script, self.stage, self.role.number, self.count, data, x
+            )
+        if problem:
+            self.role.notes.append(problem)
+        self.saved = sum(kept.values())
+        self._received_unchanged(versions)
+        roots = self._loss(output, loss_func) if self.is_last else self._sends(output)
+        roots = [t for t in roots if t.requires_grad]
+        if not roots and (self.received or self.is_last):
+            self._add(
+                "gradient",
+                "its result has no gradient: backward cannot reach this stage",
+                "boundary-tensor-without-gradient",
+            )
+            return
+        forward = counter.get_total_flops()
+        with counter:
+            torch.autograd.backward(roots, [torch.ones_like(t) for t in roots])
+        self.flops = forward + counter.get_total_flops()
+        self._gradients()
+
+    def _add(
+        self, kind: str, message: str, rule: str = "", module: str = "", cls: str = "", place=None, also=()
+    ) -> None:
+        place = place or self.role.tracker.place_of(self.stage)
+        cls = cls or type(self.stage).__name__
+        self.role.findings.append(
+            Finding(
+                kind,
+                message,
+                self.role.number,
+                (self.role.tp_rank,),
+                module,
+                cls,
+                "",
+                *place,
+                rule,
+                (),
+                tuple(also),
+            )
+        )
+
+    def _received_unchanged(self, versions: list[int]) -> None:
+        for index, (tensor, version) in enumerate(zip(self.received or (), versions, strict=True)):
+            if tensor._version != version:
+                self._add(
+                    "boundary",
+                    f"received tensor {index} is changed in place",
+                    "received-tensor-changed-in-place",
+                )
+
+    def _sends(self, output) -> list[torch.Tensor]:
+        """Check what goes to the next stage."""
+        sizes = self.script.shapes.stage_shapes[self.role.number]
+        tensors = (output,) if isinstance(output, torch.Tensor) else output
+        if not isinstance(tensors, tuple | list) or not all(isinstance(t, torch.Tensor) for t in tensors):
+            self._add(
+                "boundary",
+                f"sends {describe([output])}: only tensors cross a boundary",
+                "stage-passes-non-tensor",
+            )
+            return (
+                [t for t in tensors if isinstance(t, torch.Tensor)]
+                if isinstance(tensors, tuple | list)
+                else []
+            )
+        actual, expected = [tuple(t.shape) for t in tensors], [tuple(shape) for shape in sizes]
+        self.sent = [(tuple(t.shape), str(t.dtype), t.is_contiguous()) for t in tensors]
+        if len(actual) != len(expected):
+            self._add(
+                "boundary",
+                f"sends {len(actual)} tensors, but stage_shapes says {len(expected)}",
+                "stage-shapes-mismatch",
+            )
+        elif actual != expected:
+            self._add(
+                "boundary", f"sends {actual}, but stage_shapes says {expected}", "stage-shapes-mismatch"
+            )
+        carried = self.script.config().pipeline_dtype or torch.float32
+        for index, tensor in enumerate(tensors):
+            if tensor.dtype != carried:
+                self._add(
+                    "boundary",
+                    f"sends tensor {index} as {tensor.dtype}, but the pipeline carries {carried}",
+                    "boundary-dtype-mismatch",
+                )
+            elif not tensor.requires_grad:
+                self._add(
+                    "gradient",
+                    f"tensor {index} that it sends has no gradient",
+                    "boundary-tensor-without-gradient",
+                )
+            if not tensor.is_contiguous():
+                self._add(
+                    "boundary", f"sends tensor {index} that is not contiguous", "stage-output-not-contiguous"
+                )
+        return list(tensors)
+
+    def _loss(self, output, loss_func) -> list[torch.Tensor]:
+        outputs = output if isinstance(output, tuple | list) else (output,)
+        tensors = [t for t in outputs if isinstance(t, torch.Tensor)]
+        if loss_func is None:
+            return tensors
+        returned = loss_func(output)
+        if not isinstance(returned, tuple | list) or len(returned) not in (2, 3):
+            self._add(
+                "data",
+                f"loss_func returns {describe([returned])}, not (loss, num_tokens, report)",
+                "loss-return-contract",
+            )
+            return tensors
+        loss = returned[0]
+        if loss.numel() != 1:
+            self._add(
+                "data",
+                f"loss_func returns a loss of shape {list(loss.shape)}: it must be one number",
+                "loss-return-contract",
+            )
+        return [loss]
+
+    def _gradients(self) -> None:
+        for index, tensor in enumerate(self.received or ()):
+            if tensor.is_floating_point() and tensor.grad is None:
+                self._add(
+                    "gradient",
+                    f"received tensor {index} gets no gradient, which the stage before waits for",
+                    "boundary-tensor-without-gradient",
+                )
+        missing: dict[str, list[str]] = {}
+        for name, parameter in self.stage.named_parameters():
+            if parameter.requires_grad and parameter.grad is None:
+                missing.setdefault(name.rpartition(".")[0], []).append(name.rpartition(".")[2])
+        if len(missing) > 12:
+            self._add("gradient", f"{len(missing)} modules get no gradient, {next(iter(missing))} first")
+            return
+        for path, names in missing.items():
+            module = self.stage.get_submodule(path)
+            tracker = self.role.tracker
+            around = tracker.places_around(self.stage, path)
+            self._add(
+                "gradient",
+                f"{' and '.join(names)} of {path or 'the stage'} gets no gradient: it takes no part in the loss",
+                "stage-module-unused",
+                path,
+                type(module).__name__,
+                next((place for place in (tracker.built_at(module), *around) if place[0]), None),
+                around,
+            )
+
+    def figures(self) -> StageFigures:
+        """The costs."""
+        sent = sum(4 * math.prod(shape) for shape, _, _ in self.sent)
+        count = sum(p.numel() for p in self.stage.parameters())
+        kinds = tuple(type(child).__name__ for child in self.stage.children())
+        return StageFigures(self.role.number, count, self.flops, self.saved, sent, modules=kinds)

@@ -1,0 +1,158 @@
+"""The shapes part: every distinct rank of a layout, run alone on the meta device, and all held against each other."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import importlib
+import sys
+from collections.abc import Sequence
+from functools import partial
+
+from . import parameters
+from .dryrun import role
+from .plan import Plan
+from .processes import Outcome, run
+from .results import Finding, Result, merged
+from .tracking import shown
+
+
+def verify_shapes(plan: Plan, overrides: dict[str, object] | None = None) -> Result:
+    """Check shapes, dtypes, gradients, parameters and collectives, and trace what each stage costs."""
+    result = Result("shapes", f"{plan.tp}x{plan.pp}")
+    overrides = plan.overrides if overrides is None else overrides
+    tp_ranks = sorted({0, plan.tp - 1})
+    outcomes = run([partial(role, plan, rank, overrides) for rank in tp_ranks], plan.limit, plan.memory)
+    values = {
+        rank: take(result, outcome, plan, None, rank)
+        for rank, outcome in zip(tp_ranks, outcomes, strict=True)
+    }
+    known = values[0].get("known", {})
+    preload(known.get("modules", ()))
+    for key in sorted(set(plan.overrides) - set(known.get("used", plan.overrides))):
+        result.notes.append(f"--set {key}: no configuration file that was read has this key")
+    count = known.get("num_stages") or plan.pp
+    if plan.pp > count:
+        text = f"{count} stages cannot fill {plan.pp} pipeline ranks: lower --pp"
+        result.findings.append(Finding("usage", text, path=shown(plan.script)))
+        return result
+    results = {
+        (number, rank): found
+        for rank, value in values.items()
+        for number, found in value.get("stages", {}).items()
+    }
+    firsts = {number: found for (number, rank), found in results.items() if rank == 0}
+    result.findings += _collectives(results, count)
+    result.findings += _samples(plan, [value["data"] for value in values.values() if "data" in value])
+    result.findings += parameters.compare(plan, firsts, known)
+    result.figures = _figures(firsts)
+    result.findings = merged(result.findings)
+    result.notes = list(dict.fromkeys(result.notes))
+    result.facts |= {
+        "stages": count,
+        "ranks": plan.tp * plan.pp * plan.dp,
+        "original": plan.original,
+        "input": known.get("input"),
+        "flops of the original, forward": known.get("flops"),
+        "bubble": f"{(plan.pp - 1)}/(micro-batches + {plan.pp - 1})" if plan.pp > 1 else "none",
+    }
+    if not plan.original:
+        result.notes.append("no original model was found: names and shapes of parameters are not compared")
+    elif known.get("refused") and "input" not in known:
+        result.notes.append(f"the original refuses what was tried: {known['refused'][:200]}")
+    result.known = known
+    return result
+
+
+def preload(modules: Sequence[str]) -> None:
+    """Import installed packages here, so that the processes to come need not."""
+    for name in modules:
+        if name not in sys.modules:
+            with contextlib.suppress(Exception):
+                importlib.import_module(name)
+
+
+def take(result: Result, outcome: Outcome, plan: Plan, stage: int | None, rank: int) -> dict:
+    """Move what a process found into the result; what it returned."""
+    if outcome.value is not None:
+        result.findings += outcome.value.pop("findings", [])
+        result.notes += outcome.value.pop("notes", [])
+        return outcome.value
+    if outcome.error:
+        raise RuntimeError(f"the verification itself failed:\n{outcome.error}")
+    own = [*plan.roots, *plan.renamed.values(), plan.script.rpartition("/")[0]]
+    frames = [f for f in outcome.stack if f[0].startswith(tuple(own)) and "site-packages" not in f[0]]
+    place = frames[0] if frames else ("", 0, "")
+    doing = f", in {outcome.doing}" if outcome.doing else ""
+    where = f" in {place[2]}" if frames else ""
+    kind = "hang" if "end" in outcome.death or "waits" in outcome.death else "crash"
+    result.findings.append(
+        Finding(
+            kind,
+            f"the process {outcome.death}{where}{doing}",
+            stage,
+            (rank,),
+            path=shown(place[0]) if frames else "",
+            line=place[1],
+            because=tuple(f"{shown(path)}:{line} in {name}" for path, line, name in frames[1:6]),
+            also=tuple((shown(path), line) for path, line, _ in frames[1:]),
+        )
+    )
+    return {"failed": True}
+
+
+def _collectives(results: dict, count: int) -> list[Finding]:
+    """Where the tensor-parallel ranks of a stage part."""
+    found = []
+    for number in range(count):
+        lists = [
+            (rank, value["calls"])
+            for (stage, rank), value in results.items()
+            if stage == number and "calls" in value
+        ]
+        if len(lists) < 2 or any(
+            value.get("failed") for (stage, _), value in results.items() if stage == number
+        ):
+            continue
+        (first, ours), (other, theirs) = lists[0], lists[-1]
+        for index in range(max(len(ours), len(theirs))):
+            a = ours[index] if index < len(ours) else None
+            b = theirs[index] if index < len(theirs) else None
+            if a is not None and b is not None and a.same(b):
+                continue
+            call = a or b
+            text = (
+                f"collective {index} differs: rank {first} enters {a or 'none more'}, rank {other} enters "
+                f"{b or 'none more'}; on GPUs they wait for each other for ever"
+            )
+            found.append(
+                Finding(
+                    "collectives",
+                    text,
+                    number,
+                    (first, other),
+                    path=shown(call.path),
+                    line=call.line,
+                    rule="collective-in-rank-branch",
+                )
+            )
+            break
+    return found
+
+
+def _samples(plan: Plan, looked: list) -> list[Finding]:
+    """Whether all tensor-parallel ranks read the same sample for the same number."""
+    if len({data.sample for data in looked if data.sample}) < 2:
+        return []
+    text = (
+        "sample 0 of the training data is another one on each tensor-parallel rank: the data set draws at random, and "
+        "nothing makes the ranks draw alike"
+    )
+    ranks = (0, plan.tp - 1)
+    return [Finding("data", text, None, ranks, "", "", "", *looked[0].place, "dataset-random-per-process")]
+
+
+def _figures(firsts: dict[int, dict]) -> list:
+    figures = [value["figures"] for value in firsts.values() if value.get("figures") is not None]
+    mean = sum(f.flops for f in figures) / len(figures) if figures else 0
+    return [dataclasses.replace(f, share=round(f.flops / mean, 3) if mean else 1.0) for f in figures]
