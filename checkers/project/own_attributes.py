@@ -85,6 +85,8 @@ def _refused(cls: ClassFacts) -> Iterator[ast.AST]:
 
 def _own(cls: ClassFacts) -> Iterator[ast.Attribute]:
     for method in cls.methods.values():
+        if any(ast.unparse(decorator) == "staticmethod" for decorator in method.decorator_list):
+            continue  # its `self` is whatever it is given
         for node in walk(method):
             if (
                 isinstance(node, ast.Attribute)

@@ -151,7 +151,7 @@ class Stages:
         candidates = self._candidates()
         mapped = {id(cls) for found in self.maps for cls in found.entries.values() if cls is not None}
         for cls in candidates:
-            if id(cls) not in mapped and self._only_built_inside(cls, candidates):
+            if id(cls) not in mapped and (self._only_built_inside(cls, candidates) or self._is_fed(cls)):
                 self.inner.add(id(cls))
         left = [cls for cls in candidates if id(cls) not in self.inner]
         groups: dict[tuple[str, str], list[ClassFacts]] = {}
@@ -217,6 +217,18 @@ class Stages:
         for members in groups.values():
             if any(id(cls) in mapped or _PIPELINE.search(cls.module.text) for cls, _ in members):
                 yield from members
+
+    def _is_fed(self, cls: ClassFacts) -> bool:
+        """Whether a model that is no stage itself builds it, and hands it what was received."""
+        return any(
+            f"{cls.name}(" in other.text
+            and ".set_input_tensor(" in other.text
+            and "set_input_tensor" not in other.methods
+            for module in self.project.modules
+            if ".set_input_tensor(" in module.text and cls.name in module.text
+            for other in module.classes.values()
+            if other is not cls and self.project.is_module_class(other)
+        )
 
     def _only_built_inside(self, cls: ClassFacts, candidates: list[ClassFacts]) -> bool:
         """Whether every mention of the class, imports and its own body left out, stands in another candidate."""

@@ -38,7 +38,10 @@ class FusedQkvNotTpInvariant(Rule):
     )
     symptom = Symptom.WRONG_NUMBERS
     runtime = "a checkpoint written at tp=1 gives wrong attention at tp=2, with no error"
-    limits = "Silent for layers that lay their rows out themselves (QKVParallelLinear, MergedColumnParallelLinear)."
+    limits = (
+        "Silent for layers that lay their rows out themselves (QKVParallelLinear, MergedColumnParallelLinear), and "
+        "where the file has a `load_weights` that may do so."
+    )
     guide = "Principle 10: separate q, k and v"
 
     bad = """
@@ -87,7 +90,7 @@ class FusedQkvNotTpInvariant(Rule):
     def check(self, analysis: Analysis) -> Iterator[Finding]:
         for events in by_site(analysis.log.events, Reshaped):
             event = first_certain([event for event in events if _three_before_heads(event)])
-            if event is not None:
+            if event is not None and not _loads_itself(event):
                 sizes = ", ".join(ast.unparse(node) for node in event.nodes)
                 how = tr("a fused column-parallel projection is reshaped to (%(sizes)s)", sizes=sizes)
                 yield self.finding(
@@ -104,7 +107,7 @@ class FusedQkvNotTpInvariant(Rule):
                     if event.tensor.role == "column" and (_speaks_of_qkv(event) or _is_gated(event))
                 ]
             )
-            if cut is not None:
+            if cut is not None and not _loads_itself(cut):
                 how = tr(
                     "a fused column-parallel projection is cut into %(count)s contiguous parts",
                     count=_COUNT[cut.count],
@@ -166,6 +169,11 @@ def _is_gated(event: ThirdsTaken) -> bool:
     node = event.site.node
     lines = "\n".join(event.site.module.lines[node.lineno - 1 : node.end_lineno])
     return event.count == 2 and bool(_GATE.search(lines)) and not _LAYOUT.search(event.site.module.text)
+
+
+def _loads_itself(event: Reshaped | ThirdsTaken) -> bool:
+    """Whether a model of the file copies its checkpoint in piece by piece, as inference engines do."""
+    return re.search(r"def load_weights\(", event.site.module.text) is not None
 
 
 def _speaks_of_qkv(event: ThirdsTaken) -> bool:

@@ -18,6 +18,8 @@ from ..tpstate.verdicts import place_of
 if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
 
+_TESTS = re.compile(r"(^|/)tests?/|(^|/)test_[^/]*$")
+
 
 class ModuleInPlainContainer(Rule):
     """Layers are kept in a plain list or dict, where torch does not find them."""
@@ -73,7 +75,9 @@ class ModuleInPlainContainer(Rule):
         project = analysis.project
         for cls in project.classes():
             built = cls.methods.get("__init__")
-            if built is None or project.is_framework(cls.module) or not project.is_module_class(cls):
+            if built is None or _TESTS.search(cls.module.display):
+                continue
+            if project.is_framework(cls.module) or not project.is_module_class(cls):
                 continue
             for node in walk(built):
                 if isinstance(node, ast.Assign) and len(node.targets) == 1:

@@ -78,7 +78,7 @@ class ParallelLayerBypassed(Rule):
             row = layer_row(events[0].layer)
             if event is None or row is None or any(e.mark in analysis.interpreter.reduced for e in events):
                 continue
-            if _is_handed_on(analysis, event):
+            if _is_its_own(analysis, event) or _is_handed_on(analysis, event):
                 continue
             gathers = flag(analysis.interpreter, event.layer, "gather_output", row.gather)
             if row.kind == ROW or (row.kind == COLUMN and gathers is True):
@@ -91,6 +91,12 @@ class ParallelLayerBypassed(Rule):
                     layer=label(event.layer),
                     collective="all-reduce" if row.kind == ROW else "gather",
                 )
+
+
+def _is_its_own(analysis: Analysis, event: WeightTaken) -> bool:
+    """Whether the layer itself multiplies its weight."""
+    cls = event.layer.cls.facts
+    return cls is not None and event.owner in analysis.project.mro(cls)
 
 
 def _is_handed_on(analysis: Analysis, event: WeightTaken) -> bool:

@@ -109,6 +109,8 @@ def _of_object(interp: Interpreter, frame: Frame, owner: Obj, attr: str, node: a
         return ObjMethod(owner, attr)
     if is_spec(owner) and attr in owner.args:
         return interp.settle(owner.args[attr])
+    if attr == "forward" and owner.provider is not None and owner is not frame.vars.get("self"):
+        return owner  # `layer.forward(x)` is `layer(x)`
     if attr in ("weight", "bias") and owner.provider is not None:
         interp.held[owner.serial] = owner
         return Tensor(State.UNKNOWN, role=f"{attr} of layer", tag=str(owner.serial))
@@ -217,7 +219,8 @@ def _of_class(interp: Interpreter, owner: Cls, attr: str) -> Value:
             return module_expression(interp, entry, entry.constants[attr])
     forward = interp.project.method(owner.facts, "forward")
     if attr == "apply" and forward is not None and _is_autograd_function(interp, owner.facts):
-        return Partial(Func(forward[1], forward[0].module, None, forward[0]), (UNKNOWN,), {})
+        context = () if interp.project.method(owner.facts, "setup_context") is not None else (UNKNOWN,)
+        return Partial(Func(forward[1], forward[0].module, None, forward[0]), context, {})
     return UNKNOWN
 
 

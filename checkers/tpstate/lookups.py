@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from ..facts.module import ClassFacts, ModuleFacts
 from ..project.project import External, FunctionRef, NamespaceRef, Ref, ValueRef
@@ -63,6 +64,8 @@ def of_ref(interp: Interpreter, ref: Ref | None, name: str) -> Value:
 
 
 def _module_value(interp: Interpreter, ref: ValueRef) -> Value:
+    if "global " in ref.module.text and re.search(rf"^[ \t]+global\b.*\b{ref.name}\b", ref.module.text, re.M):
+        return UNKNOWN  # a function sets it anew
     frame = Frame(ref.module)
     outer = (interp.branch, interp.choice, interp.frame, interp.journals)
     interp.branch, interp.choice, interp.frame, interp.journals = {}, {}, frame, []
