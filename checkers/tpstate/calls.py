@@ -19,7 +19,7 @@ from . import (
     tokens,
 )
 from .callables import Bound, Func, ObjMethod, Partial, Super, TensorMethod
-from .choices import Choice
+from .choices import Choice, alternatives, leaves
 from .events import OUTPUT_LOST, BiasDropped, EntryCalled, NoneUsed, NotAPair, PairUsed, UnknownKey
 from .frames import Frame
 from .interpreter import Interpreter
@@ -44,6 +44,17 @@ from .values import (
 )
 
 
+def _unpack(interp: Interpreter, value: Value, kwargs: Kwargs) -> None:
+    """`**value`: what is not the same on both sides of an open condition is given, and unknown."""
+    content = interp.settle(value.content) if isinstance(value, Heap) else UNKNOWN
+    tables = [table for _, table in alternatives(content) if isinstance(table, Table)]
+    if not tables or len(tables) != leaves(content) or any(table.rest is not None for table in tables):
+        kwargs[OPEN] = UNKNOWN
+    for key in [key for table in tables for key in table.entries if isinstance(key, str)]:
+        first, *others = [table.entries.get(key, UNKNOWN) for table in tables]
+        kwargs[key] = first if all(other == first for other in others) else UNKNOWN
+
+
 def call_node(interp: Interpreter, frame: Frame, node: ast.Call) -> Value:
     """Evaluate a call expression."""
     if isinstance(node.func, ast.Name) and node.func.id == "super" and "super" not in frame.vars:
@@ -59,12 +70,8 @@ def call_node(interp: Interpreter, frame: Frame, node: ast.Call) -> Value:
         value = expressions.evaluate(interp, frame, keyword.value)
         if keyword.arg is not None:
             kwargs[keyword.arg] = value
-        elif isinstance(value, Heap) and isinstance(value.content, Table):
-            kwargs.update({key: item for key, item in value.content.entries.items() if isinstance(key, str)})
-            if value.content.rest is not None:
-                kwargs[OPEN] = UNKNOWN
         else:
-            kwargs[OPEN] = UNKNOWN
+            _unpack(interp, value, kwargs)
     if open_args is not None:
         kwargs.setdefault(OPEN, UNKNOWN)
         kwargs["*"] = open_args

@@ -28,11 +28,10 @@ def worth_running(project: Project) -> tuple[list[ClassFacts], set[int]]:
     """Module classes that hold parallel layers or registry wrappers, by themselves or through what they name; and
     the ids of those that may hold parallel layers.
 
-    A training framework that is copied into another package is known by contract and not analysed itself.
+    A training framework that is copied into another package is known by contract and not analysed itself. A folder
+    that only has its name, `models/megatron`, may hold models of the tree.
     """
-    vendored = re.compile(
-        "|".join(rf"\.{re.escape(prefix)}(\.|$)" for prefix in project.settings.framework) or r"(?!)"
-    )
+    vendored = re.compile("|".join(map(_copied, project.settings.framework)) or r"(?!)")
     modules = [
         cls for cls in project.classes() if not vendored.search(cls.module.name) and _is_module(project, cls)
     ]
@@ -46,6 +45,12 @@ def worth_running(project: Project) -> tuple[list[ClassFacts], set[int]]:
         made | {key for key, text in texts.items() if _PARALLEL_WORDS.search(text)},
     )
     return [cls for cls in modules if id(cls) in chosen], parallel
+
+
+def _copied(prefix: str) -> str:
+    """A pattern for the modules of a framework inside another package."""
+    parts = r"\.(core|training|legacy|mpu)" if prefix == "megatron" else ""
+    return rf"\.{re.escape(prefix)}{parts}(\.|$)"
 
 
 def _closure(modules: list[ClassFacts], words: dict[int, set[str]], chosen: set[int]) -> set[int]:
