@@ -1,32 +1,16 @@
 from torch import nn
-from vllm.model_executor.layers.linear import ColumnParallelLinear, QKVParallelLinear, ReplicatedLinear
+from vllm.model_executor.layers.linear import ColumnParallelLinear
 
 
 class Embed(nn.Module):
-    def __init__(self, config, use_data_parallel=False):
+    def __init__(self, config):
         super().__init__()
         params = {"input_size": config.channels, "output_size": config.hidden_size, "bias": False}
-        if use_data_parallel:
-            cls = ReplicatedLinear
-        else:
-            cls = ColumnParallelLinear
+        if config.normed:
             params["gather_output"] = True
-        self.linear = cls(**params)
+        self.linear = ColumnParallelLinear(**params)
+        self.norm = nn.LayerNorm(config.hidden_size)
 
     def forward(self, x):
         x, _ = self.linear(x)
-        return x
-
-
-class Vision(nn.Module):
-    def __init__(self, config, use_data_parallel=False):
-        super().__init__()
-        self.embed = Embed(config, use_data_parallel)
-        self.norm = nn.LayerNorm(config.hidden_size)
-        self.qkv_proj = QKVParallelLinear(config.hidden_size, config.head_dim, config.num_heads)
-
-    def forward(self, x):
-        x = self.embed(x)
-        tokens, patches, hidden_dim = x.shape
-        x = self.norm(x.reshape(tokens, 1, patches, hidden_dim)).view(tokens, -1, hidden_dim)
-        return self.qkv_proj(x)[0]
+        return self.norm(x)
