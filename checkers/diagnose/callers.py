@@ -133,14 +133,15 @@ def _ends(cls: ast.ClassDef) -> Iterator[int]:
             yield from found or [method.body[-1].lineno]
 
 
-def crossed(call: ast.Call, callee: ast.FunctionDef) -> list[str]:
+def crossed(call: ast.Call, callee: ast.FunctionDef | None) -> list[str]:
     """Two arguments that carry each other's parameter names."""
-    parameters = [a.arg for a in (*callee.args.posonlyargs, *callee.args.args) if a.arg != "self"]
+    given = callee.args if callee is not None else None
+    parameters = (
+        [a.arg for a in (*given.posonlyargs, *given.args) if a.arg != "self"] if given is not None else []
+    )
     pairs = [(name, _last(value)) for name, value in zip(parameters, call.args, strict=False)]
     pairs += [(keyword.arg, _last(keyword.value)) for keyword in call.keywords if keyword.arg]
-    known = {name for name, _ in pairs}
-    odd = [name for name, value in pairs if value != name and value in known and (value, name) in pairs]
-    return odd[:2]
+    return [name for name, value in pairs if value and value != name and (value, name) in pairs][:2]
 
 
 def _last(value: ast.expr) -> str:
@@ -150,10 +151,32 @@ def _last(value: ast.expr) -> str:
 
 
 def guards(function: ast.FunctionDef, made: ast.stmt) -> Iterator[int]:
-    """The tests of the function under which a statement stands."""
-    for node in ast.walk(function):
-        if isinstance(node, ast.If) and any(made is part for part in ast.walk(node)):
+    """The tests of the function under which a statement stands, the nearest first."""
+    found = [
+        node.lineno
+        for node in ast.walk(function)
+        if isinstance(node, ast.If) and any(made is part for part in ast.walk(node))
+    ]
+    yield from sorted(found, reverse=True)
+
+
+def kept(owner: ast.ClassDef, attribute: str) -> Iterator[int]:
+    """Where a method stores a part of its argument only: `self.input_tensor = input_tensor[0]`."""
+    for method, node in setters(owner, attribute):
+        if method.name != "__init__" and isinstance(node.value, ast.Subscript):
             yield node.lineno
+
+
+def functions(name: str, sources: Sources) -> Iterator[tuple[SourceText, ast.FunctionDef]]:
+    """The functions of a name, where it is one alone."""
+    found = [
+        (source, node)
+        for source in sources.having(f"def {name}")
+        for node in source.nodes
+        if isinstance(node, ast.FunctionDef) and node.name == name
+    ]
+    if len(found) == 1:
+        yield found[0]
 
 
 def handed(function: ast.FunctionDef, name: str, source: SourceText) -> Iterator[tuple[int, ast.expr]]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from ..finding import Finding
 from ..rule import Symptom
 from ..settings import Settings
 from .candidate import Cause, Hint, gather
-from .flow import walk_back
+from .flow import crossed_calls, walk_back
 from .lookups import message_hints
 from .record import Failure, Log
 from .sources import Sources, Spot
@@ -21,6 +22,14 @@ from .story import Story, place_of, story_of
 
 SHOWN = 5
 _MOST_TOLD = 16
+_SHAPES = (
+    "shapes-do-not-fit",
+    "widths-do-not-fit",
+    "p2p-mismatch",
+    "checkpoint-load",
+    "heads-not-divisible",
+    "other",
+)
 
 
 @dataclass
@@ -59,13 +68,23 @@ def diagnose(
     with room():
         run = examine(FileSet.gather(paths, settings), settings, progress)
         symptoms = {rule.symbol: rule.symptom for rule in run.rules}
-        rank_causes(made, sources, run.result.findings, symptoms)
+        project = run.analysis.project
+
+        def framework(path: str) -> bool:
+            module = project.module_at(Path(os.path.abspath(path)))
+            return module is not None and project.is_framework(module)
+
+        rank_causes(made, sources, run.result.findings, symptoms, framework)
     made.scripts = sorted(source.path for source in sources.having("pretrain(") if "__main__" in source.text)
     return made
 
 
 def rank_causes(
-    made: Diagnosis, sources: Sources, findings: Sequence[Finding], symptoms: dict[str, Symptom]
+    made: Diagnosis,
+    sources: Sources,
+    findings: Sequence[Finding],
+    symptoms: dict[str, Symptom],
+    framework: Callable[[str], bool],
 ) -> None:
     """Fill in the causes."""
     story = made.story
@@ -77,17 +96,22 @@ def rank_causes(
     made.changed = [spot for found in spots for spot in found if not spot.same]
     made.foreign = any(failure.frames for failure in chains) and not any(spots)
     message = "\n".join(failure.text for failure in chains[:3])
+    if story.kind.name == "timed-out":  # the transfers in which the ranks wait
+        message += "\n" + " ".join(frame.function for failure in chains for frame in failure.frames[-4:])
     first = made.spots
     passed = Passed.of([*(spot for found in spots if found is not first for spot in found), *first], message)
     hints: list[Hint] = list(finding_hints(findings, story.kind, passed, symptoms, sources))
-    hints += message_hints(message, sources)
-    if story.kind.name != "timed-out":
-        hints += walk_back(first, sources, story.kind.name)
-    else:
-        for found in spots:
-            hints += [
-                replace(hint, weight=hint.weight * 0.6) for hint in walk_back(found, sources, story.kind.name)
-            ]
+    hints += [
+        replace(hint, weight=hint.weight * 0.35) if framework(hint.path) else hint
+        for hint in message_hints(message, sources)
+    ]
+    kind = story.kind.name
+    told_of = [first] if kind != "timed-out" else [found for found in spots if found]
+    for found in told_of:
+        scale = 1.0 if kind != "timed-out" else 0.6
+        hints += [replace(h, weight=h.weight * scale) for h in walk_back(found, sources, kind, framework)]
+    if kind in _SHAPES:
+        hints += crossed_calls(sources)
     made.causes = gather(hints, sources)[:SHOWN]
 
 

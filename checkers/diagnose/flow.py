@@ -1,21 +1,25 @@
 """From the line that failed backwards along the traceback: where its value came from.
 
 A value is followed by name: to its last assignment, from a parameter to the argument in the frame that called, from
-`self.attr` to where the object is built. Nothing is run, and what cannot be followed ends the walk.
+`self.attr` to where the object is built, from a call to what the function returns. Nothing is run, and what cannot be
+followed ends the walk.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
-from .callers import built, called, crossed, guards, handed, orders, returned
+from .callers import built, called, crossed, functions, guards, handed, kept, orders, returned
 from .candidate import Hint, reason
+from .reading import Scope, assignments, at_module_level, calls_at, function_of, names_of, read, scope_of
 from .sources import Sources, SourceText, Spot
 
 _FRAMES = (42.0, 27.0, 20.0, 15.0, 11.0)
-_MOST_STEPS = 40
+_FRAMEWORK = 0.35  # what hints in the training framework count: it is used by others, and right
+_MOST_STEPS = 60
+_IMPORTS = ("circular-import", "import-missing")
 
 
 @dataclass
@@ -25,6 +29,7 @@ class Walk:
     spots: Sequence[Spot]
     sources: Sources
     kind: str  # of the failure: of a None, the tests around assignments matter; of an import, the line itself
+    framework: Callable[[str], bool]
     hints: list[Hint] = field(default_factory=list)
     seen: set[tuple[str, int, str]] = field(default_factory=set)
 
@@ -34,25 +39,39 @@ class Walk:
 
     def run(self) -> list[Hint]:
         """All hints of the walk."""
+        if not self.spots:
+            return []
         first = self._first()
-        for depth, spot in enumerate(self.spots[first : first + 5]):
-            key = "raised-here" if depth == 0 else "called-here"
-            weight = (
-                125.0 if depth == 0 and self.kind in ("circular-import", "import-missing") else _FRAMES[depth]
-            )
-            self._hint(spot.source, spot.line, weight, key)
+        depth = 0
+        for number, spot in enumerate(self.spots[first:], first):
+            if depth and (spot.passes_on or self.framework(spot.source.path)):
+                continue
+            if depth < len(_FRAMES):
+                self._frame(spot, number == first, _FRAMES[depth])
+            depth += 1
         for spot in self.spots[:first]:
             if not spot.passes_on:
-                self._hint(spot.source, spot.line, 19.0, "refused-here" if _refuses(spot) else "raised-here")
-        if self.spots:
-            self._crossings()
-            self._values(first, 1.0)
-        return self.hints
+                self._hint(spot.source, spot.line, 19.0, "refused-here" if refuses(spot) else "raised-here")
+        self._crossings()
+        # A check of the framework that refuses knows best where the value came from.
+        start = next((n for n, s in enumerate(self.spots[:first]) if refuses(s) and not s.passes_on), first)
+        self._values(start, 1.0)
+        return [
+            replace(hint, weight=hint.weight * _FRAMEWORK) if self.framework(hint.path) else hint
+            for hint in self.hints
+        ]
+
+    def _frame(self, spot: Spot, innermost: bool, weight: float) -> None:
+        if innermost and self.kind in _IMPORTS:
+            weight = 125.0
+        if function_of(spot) is None and self.kind not in _IMPORTS:
+            weight = 12.0  # the call that started everything
+        self._hint(spot.source, spot.line, weight, "raised-here" if innermost else "called-here")
 
     def _first(self) -> int:
-        """The innermost frame that is at work: neither one that hands on, nor a check that refuses."""
+        """The innermost frame that is at work: no framework, no line that hands on, no check that refuses."""
         for number, spot in enumerate(self.spots):
-            if not spot.passes_on and not _refuses(spot):
+            if not (spot.passes_on or refuses(spot) or self.framework(spot.source.path)):
                 return number
         return 0
 
@@ -61,186 +80,180 @@ class Walk:
 
     def _crossings(self) -> None:
         """Calls on the way whose arguments carry each other's names."""
-        for number, spot in enumerate(self.spots[1:6], 1):
-            callee = _function(self.spots[number - 1])
-            if callee is None:
-                continue
-            for call in _calls_at(spot):
+        for number, spot in enumerate(self.spots[1:8], 1):
+            callee = function_of(self.spots[number - 1])
+            for call in calls_at(spot) if callee is not None else ():
                 names = crossed(call, callee)
                 if names:
                     self._hint(spot.source, call.lineno, 72.0, "crossed", name=" / ".join(names))
 
     def _values(self, number: int, strength: float) -> None:
         spot = self.spots[number]
-        function = _function(spot)
-        names, attributes = read(spot)
+        scope = scope_of(spot, number)
+        names, attributes, layers = read(spot)
         for name in names:
-            self._name(name, number, spot.line, function, strength)
-        owner = _owner(spot)
-        if owner is not None:
-            for attribute in attributes:
-                for path, line, weight, key, fields in built(owner, attribute, spot.source, self.sources):
-                    self.hints.append(Hint(path, line, weight * strength, reason(key, **fields)))
+            self._name(name, scope, spot.line, strength)
+        for attribute in attributes if scope.owner is not None else ():
+            self._attribute(attribute, scope, strength, attribute in layers)
 
-    def _name(
-        self, name: str, number: int, line: int, function: ast.FunctionDef | None, strength: float
-    ) -> None:
-        """Follow one name at a line of the frame `number`."""
-        spot = self.spots[number]
-        key = (spot.source.path, line, name)
+    def _attribute(self, attribute: str, scope: Scope, strength: float, is_layer: bool) -> None:
+        assert scope.owner is not None
+        for path, line, weight, key, fields in built(scope.owner, attribute, scope.source, self.sources):
+            if is_layer and key == "built-here" and self.kind in ("widths-do-not-fit", "transpose-of-many"):
+                weight = 48.0  # a product that does not fit: the layer is declared otherwise than it is used
+            self.hints.append(Hint(path, line, weight * strength, reason(key, **fields)))
+        for line in kept(scope.owner, attribute):
+            self._hint(scope.source, line, 50.0 * strength, "kept-in-part", name=attribute)
+
+    def _name(self, name: str, scope: Scope, line: int, strength: float) -> None:
+        """Follow one name that is read at a line."""
+        key = (scope.source.path, line, name)
         if key in self.seen or len(self.seen) > _MOST_STEPS or strength < 0.2:
             return
         self.seen.add(key)
-        scope = _scope(spot, function, name)
-        for made, owner in _assignments(scope, name, line, function):
-            self._assigned(name, made, number, owner, strength)
+        found = False
+        for made, function in assignments(scope, name, line):
+            found = True
+            self._assigned(name, made, replace(scope, function=function), strength)
             strength *= 0.8
-            if not self._none and not isinstance(made, ast.If):
+            if not self._none:
                 break
+        if found:
+            return
+        if scope.function is not None and name in names_of(scope.function):
+            self._argument(name, scope, strength)
         else:
-            if function is not None and name in _parameters(function):
-                self._argument(name, number, function, strength)
+            self._of_module(name, scope, strength)
 
-    def _assigned(
-        self, name: str, made: ast.stmt, number: int, function: ast.FunctionDef | None, strength: float
-    ) -> None:
-        spot = self.spots[number]
+    def _of_module(self, name: str, scope: Scope, strength: float) -> None:
+        """A name of the module; of a registry, the entry that a frame further out asks for."""
+        made = at_module_level(scope.source, name)
+        if made is None:
+            return
+        self._hint(scope.source, made.lineno, 24.0 * strength, "made-here", name=name)
+        if isinstance(made.value, ast.Dict):
+            asked = {
+                part.value
+                for spot in self.spots
+                for call in calls_at(spot)
+                for part in (*call.args, *(keyword.value for keyword in call.keywords))
+                if isinstance(part, ast.Constant)
+            }
+            for entry in made.value.keys:
+                if isinstance(entry, ast.Constant) and entry.value in asked:
+                    self._hint(scope.source, entry.lineno, 97.0 * strength, "entry-here", name=entry.value)
+
+    def _assigned(self, name: str, made: ast.stmt, scope: Scope, strength: float) -> None:
         value = getattr(made, "value", None)
         text = ast.unparse(value) if value is not None else ""
         if "input_tensor" in text:
-            self._hint(spot.source, made.lineno, 43.5 * strength, "received-here", name=name)
+            self._hint(scope.source, made.lineno, 43.5 * strength, "received-here", name=name)
             for line in orders(made, self.sources):
-                self._hint(spot.source, line, 96.0, "other-order")
+                self._hint(scope.source, line, 96.0, "other-order")
+            if scope.owner is not None:
+                for line in kept(scope.owner, "input_tensor"):
+                    self._hint(scope.source, line, 50.0 * strength, "kept-in-part", name="input_tensor")
             return
-        self._hint(spot.source, made.lineno, 30.0 * strength, "made-here", name=name)
-        if self._none and function is not None:
-            for line in guards(function, made):
-                ranks = 12.0 if "rank" in spot.source.lines[line - 1] else 0.0
-                self._hint(spot.source, line, (46.0 + ranks) * strength, "only-under-this-test", name=name)
-        owner = _owner(spot)
-        if value is not None and owner is not None:
-            for path, line, weight in returned(value, owner, spot.source, self.sources):
-                self.hints.append(Hint(path, line, weight * strength, reason("returned-here", name=name)))
-        for part in ast.walk(value) if value is not None else ():
+        weight = 45.0 if self._none else 50.0 if "data[" in text else 30.0
+        self._hint(scope.source, made.lineno, weight * strength, "made-here", name=name)
+        if self._none and scope.function is not None:
+            for depth, line in enumerate(guards(scope.function, made)):
+                ranks = 6.0 if "rank" in scope.source.lines[line - 1] else 0.0
+                weight = (51.0 - 4 * depth + ranks) * strength
+                self._hint(scope.source, line, weight, "only-under-this-test", name=name)
+        if value is None:
+            return
+        if scope.owner is not None:
+            for path, line, heavy in returned(value, scope.owner, scope.source, self.sources):
+                self.hints.append(Hint(path, line, heavy * strength, reason("returned-here", name=name)))
+        self._called(value, scope, made.lineno, strength)
+        for part in ast.walk(value):
             if isinstance(part, ast.Name) and part.id != "self":
-                self._name(part.id, number, made.lineno, function, strength * 0.75)
+                self._name(part.id, scope, made.lineno, strength * 0.75)
 
-    def _argument(self, name: str, number: int, function: ast.FunctionDef, strength: float) -> None:
+    def _called(self, value: ast.expr, scope: Scope, line: int, strength: float) -> None:
+        """What a function of the project returns, also one that was handed over as an argument."""
+        for call in ast.walk(value):
+            if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
+                continue
+            name = call.func.id
+            if scope.function is not None and name in names_of(scope.function):
+                name = self._given(name, scope) or name
+            for source, function in functions(name, self.sources):
+                inner = Scope(source, function, None, None)
+                for node in ast.walk(function):
+                    if isinstance(node, ast.Return) and node.value is not None:
+                        nothing = self._none and "None" in ast.unparse(node.value)
+                        weight = 54.0 if nothing else 32.0
+                        self._hint(source, node.lineno, weight * strength, "returned-here", name=name)
+                        for test in guards(function, node) if nothing else ():
+                            self._hint(source, test, 56.0 * strength, "only-under-this-test", name=name)
+                        for part in ast.walk(node.value):
+                            if isinstance(part, ast.Name):
+                                self._name(part.id, inner, node.lineno, strength)
+
+    def _given(self, parameter: str, scope: Scope) -> str:
+        """The name of the function that a frame further out gave for a parameter."""
+        number = scope.number
+        while number is not None and number + 1 < len(self.spots):
+            number += 1
+            for call in calls_at(self.spots[number]):
+                values = {keyword.arg: keyword.value for keyword in call.keywords}
+                value = values.get(parameter) or next(
+                    (arg for arg in call.args if isinstance(arg, ast.Name) and parameter in arg.id), None
+                )
+                if isinstance(value, ast.Name):
+                    parameter = value.id
+        return parameter
+
+    def _argument(self, name: str, scope: Scope, strength: float) -> None:
         """A parameter: what the next frame outwards gave for it, or who bound it beforehand."""
-        outer = number + 1
-        while outer < len(self.spots) and self.spots[outer].passes_on:
-            outer += 1
-        bound = list(handed(function, name, self.spots[number].source))
+        assert scope.function is not None
+        bound = list(handed(scope.function, name, scope.source))
         for line, argument in bound:
-            self._hint(self.spots[number].source, line, 30.0 * strength, "bound-here", name=name)
+            self._hint(scope.source, line, 30.0 * strength, "bound-here", name=name)
+            around = scope.source.enclosing(line)
+            inside = next((n for n in reversed(around) if isinstance(n, ast.FunctionDef)), None)
             for part in ast.walk(argument):
                 if isinstance(part, ast.Name):
-                    around = self.spots[number].source.enclosing(line)
-                    inside = next((n for n in reversed(around) if isinstance(n, ast.FunctionDef)), None)
-                    self._name(part.id, number, line, inside, strength)
-        if not bound and outer < len(self.spots) and _calls(self.spots[outer], function):
+                    self._name(part.id, replace(scope, function=inside), line, strength)
+        if bound or scope.number is None:
+            return
+        outer = scope.number + 1
+        while outer < len(self.spots) and self.spots[outer].passes_on:
+            outer += 1
+        if outer < len(self.spots) and _calls(self.spots[outer], scope.function):
             self._values(outer, strength * 0.9)
+
+
+def walk_back(
+    spots: Sequence[Spot], sources: Sources, kind: str, framework: Callable[[str], bool]
+) -> list[Hint]:
+    """The hints of one traceback; `spots` outermost first."""
+    return Walk(list(reversed(spots)), sources, kind, framework).run()
+
+
+def refuses(spot: Spot) -> bool:
+    """Whether a line is a check: it names what is wrong, and is not wrong itself."""
+    return spot.code.startswith(("raise ", "assert "))
 
 
 def _calls(spot: Spot, function: ast.FunctionDef) -> bool:
     """Whether a frame calls a function itself, and not through a library that got it handed."""
     if function.name in ("forward", "__init__", "__call__"):
         return True
-    return any(called(call) == function.name for call in _calls_at(spot))
+    return any(called(call) == function.name for call in calls_at(spot))
 
 
-def walk_back(spots: Sequence[Spot], sources: Sources, kind: str) -> list[Hint]:
-    """The hints of one traceback; `spots` outermost first."""
-    return Walk(list(reversed(spots)), sources, kind).run()
-
-
-def read(spot: Spot) -> tuple[list[str], list[str]]:
-    """Names and attributes of `self` that the failing expression reads: the part under the carets if there is one."""
-    found = _marked(spot) or _statement(spot)
-    names: list[str] = []
-    attributes: list[str] = []
-    called = {id(node.func) for node in ast.walk(found) if isinstance(node, ast.Call)} if found else set()
-    for node in ast.walk(found) if found is not None else ():
-        if isinstance(node, ast.Name) and node.id != "self" and id(node) not in called:
-            names.append(node.id)
-        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
-            attributes.append(node.attr)
-    return list(dict.fromkeys(names)), list(dict.fromkeys(attributes))
-
-
-def _marked(spot: Spot) -> ast.AST | None:
-    if not spot.frame.marked or not spot.same:
-        return None
-    try:
-        return ast.parse(spot.frame.marked, mode="eval").body
-    except (SyntaxError, ValueError):
-        return None
-
-
-def _statement(spot: Spot) -> ast.AST | None:
-    start, _ = spot.source.statement(spot.line)
-    for node in spot.source.nodes:
-        if isinstance(node, ast.stmt) and node.lineno == start:
-            if isinstance(node, (ast.If, ast.While)):
-                return node.test
-            return node if not hasattr(node, "body") else None
-    return None
-
-
-def _refuses(spot: Spot) -> bool:
-    return spot.code.startswith(("raise ", "assert "))
-
-
-def _calls_at(spot: Spot) -> Iterator[ast.Call]:
-    start, end = spot.source.statement(spot.line)
-    for node in spot.source.nodes:
-        if isinstance(node, ast.Call) and start <= node.lineno <= end:
-            yield node
-
-
-def _function(spot: Spot) -> ast.FunctionDef | None:
-    around = spot.source.enclosing(spot.line)
-    return next((node for node in reversed(around) if isinstance(node, ast.FunctionDef)), None)
-
-
-def _owner(spot: Spot) -> ast.ClassDef | None:
-    around = spot.source.enclosing(spot.line)
-    return next((node for node in reversed(around) if isinstance(node, ast.ClassDef)), None)
-
-
-def _scope(spot: Spot, function: ast.FunctionDef | None, name: str) -> list[ast.FunctionDef]:
-    """The function, and those around it for a name that it only reads."""
-    if function is None:
-        return []
-    around = [n for n in spot.source.enclosing(function.lineno) if isinstance(n, ast.FunctionDef)]
-    return [function] if name in _parameters(function) else list(reversed(around)) or [function]
-
-
-def _parameters(function: ast.FunctionDef) -> set[str]:
-    arguments = function.args
-    return {a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)} - {"self"}
-
-
-def _assignments(
-    scope: Sequence[ast.FunctionDef], name: str, line: int, function: ast.FunctionDef | None
-) -> Iterator[tuple[ast.stmt, ast.FunctionDef]]:
-    """The statements that set a name, the last before the line first."""
-    for owner in scope:
-        limit = line if owner is function else 10**9
-        found = [
-            node
-            for node in ast.walk(owner)
-            if isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign))
-            and node.lineno < limit
-            and _sets(node, name)
-        ]
-        found.sort(key=lambda node: -node.lineno)
-        for node in found[:3]:
-            yield node, owner
-        if found:
-            return
-
-
-def _sets(node: ast.Assign | ast.AnnAssign | ast.AugAssign, name: str) -> bool:
-    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-    return any(isinstance(p, ast.Name) and p.id == name for target in targets for p in ast.walk(target))
+def crossed_calls(sources: Sources) -> Iterator[Hint]:
+    """Calls anywhere whose keywords carry each other's names: `a=x.b, b=x.a`."""
+    for path in sources.files:
+        source = sources.text(path)
+        if source is None or source.tree is None or "=" not in source.text:
+            continue
+        for node in source.nodes:
+            if isinstance(node, ast.Call) and len(node.keywords) > 1:
+                names = crossed(node, None)
+                if names:
+                    line = next(k.value.lineno for k in node.keywords if k.arg == names[0])
+                    yield Hint(path, line, 70.0, reason("crossed", name=" / ".join(names)))

@@ -6,7 +6,7 @@ import ast
 import os
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -77,10 +77,13 @@ class Spot:
     source: SourceText
     line: int
     same: bool
+    last: bool = False  # the frame that raised
 
     @property
     def passes_on(self) -> bool:
         """Whether the line only hands its own arguments on: it is on the way, not at fault."""
+        if self.last:
+            return False
         code = self.frame.code or self.code
         return bool(
             re.search(r"\*\*(?:kwargs|kw|arguments|options)\b|\(\*(?:args|inputs)\b", code)
@@ -168,7 +171,8 @@ class Sources:
             path = self.find(frame.path)
             source = self.text(path) if path else None
             if source is not None:
-                found.append(_spot(frame, source))
+                spot = _spot(frame, source)
+                found.append(replace(spot, last=frame is failure.frames[-1]))
         return found
 
 

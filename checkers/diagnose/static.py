@@ -68,11 +68,45 @@ def finding_hints(
         if text:
             yield Hint(path, line, 1.0, reason(text), finding)
         yield from _evidence(finding, weight, passed, sources)
+        yield from _other_side(finding, weight, sources)
+
+
+def _other_side(finding: Finding, weight: float, sources: Sources) -> Iterator[Hint]:
+    """Where a finding is about two places: the gather that a split input waits for in vain, the test around a read."""
+    source = sources.text(finding.place.path)
+    if source is None:
+        return
+    if finding.symbol == "input-is-parallel-mismatch":
+        for step in finding.evidence:
+            named, made = re.match(r"`(\w+)` gathers", step.text), sources.text(step.path)
+            layer = named[1] if named is not None else ""
+            for cls in made.enclosing(step.line) if made is not None and layer else ():
+                for _, assigned in setters(cls, layer) if isinstance(cls, ast.ClassDef) else ():
+                    for part in ast.walk(assigned):
+                        if isinstance(part, ast.keyword) and part.arg == "gather_output":
+                            why = reason("evidence", symbol=finding.symbol)
+                            yield Hint(step.path, part.value.lineno, weight + 14, why, finding)
+    if finding.symbol in ("label-missing-on-last-stage", "none-on-some-ranks", "attribute-never-set"):
+        for function in source.enclosing(finding.place.line):
+            for node in ast.walk(function):
+                if isinstance(node, ast.If) and node.lineno < finding.place.line <= (
+                    node.body[-1].end_lineno or 0
+                ):
+                    yield Hint(
+                        finding.place.path,
+                        node.lineno,
+                        weight + 4,
+                        reason("evidence", symbol=finding.symbol),
+                        finding,
+                    )
 
 
 def _edited(finding: Finding) -> tuple[str, int] | None:
     """The line that a fix changes, where it is one: that is the line to show."""
-    edits = sorted(edit.place for edit in finding.fix.edits) if finding.fix is not None else []
+    places = [edit.place for edit in finding.fix.edits] if finding.fix is not None else []
+    edits = sorted(
+        p for p in places if (p.line, p.column) != (p.end_line, p.end_column)
+    )  # new lines show no fault
     if not edits or len({place.path for place in edits}) > 1 or edits[-1].line - edits[0].line > 6:
         return None
     return edits[0].path, edits[0].line
@@ -105,7 +139,8 @@ def _evidence(finding: Finding, weight: float, passed: Passed, sources: Sources)
         )
         yield Hint(step.path, step.line, weight - less, reason("evidence", symbol=finding.symbol), finding)
         yield from _layer(step.path, step.line, step.text, weight - less + 0.5, finding, sources)
-    for cls, method in re.findall(r"`(\w+)\.(\w+)`", finding.message):
+    named = re.findall(r"`(\w+)\.(\w+)`", finding.message) if finding.symbol == "forward-returns-none" else []
+    for cls, method in named:
         if any(node.name == cls for node in around):
             continue
         for where, node in classes(cls, sources):
