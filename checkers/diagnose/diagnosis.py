@@ -109,7 +109,9 @@ def rank_causes(
     told_of = [first] if kind != "timed-out" else [found for found in spots if found]
     for found in told_of:
         scale = 1.0 if kind != "timed-out" else 0.6
-        hints += [replace(h, weight=h.weight * scale) for h in walk_back(found, sources, kind, framework)]
+        hints += [
+            replace(h, weight=h.weight * scale) for h in walk_back(found, sources, kind, framework, message)
+        ]
     if kind in _SHAPES:
         hints += crossed_calls(sources)
     made.causes = gather(hints, sources)[:SHOWN]

@@ -8,10 +8,11 @@ followed ends the walk.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from .callers import built, called, crossed, functions, guards, handed, kept, orders, returned
+from .callers import built, called, crossed, functions, guards, handed, kept, orders, returned, setters
 from .candidate import Hint, reason
 from .reading import Scope, assignments, at_module_level, calls_at, function_of, names_of, read, scope_of
 from .sources import Sources, SourceText, Spot
@@ -30,6 +31,7 @@ class Walk:
     sources: Sources
     kind: str  # of the failure: of a None, the tests around assignments matter; of an import, the line itself
     framework: Callable[[str], bool]
+    message: str = ""
     hints: list[Hint] = field(default_factory=list)
     seen: set[tuple[str, int, str]] = field(default_factory=set)
 
@@ -53,6 +55,7 @@ class Walk:
             if not spot.passes_on:
                 self._hint(spot.source, spot.line, 19.0, "refused-here" if refuses(spot) else "raised-here")
         self._crossings()
+        self._on_some_paths(first)
         # A check of the framework that refuses knows best where the value came from.
         start = next((n for n, s in enumerate(self.spots[:first]) if refuses(s) and not s.passes_on), first)
         self._values(start, 1.0)
@@ -86,6 +89,19 @@ class Walk:
                 names = crossed(call, callee)
                 if names:
                     self._hint(spot.source, call.lineno, 72.0, "crossed", name=" / ".join(names))
+
+    def _on_some_paths(self, first: int) -> None:
+        """An attribute that the object has on some ranks only: the caller within the object did not ask."""
+        found = re.search(r"'(\w+)' object has no attribute '(\w+)'", self.message)
+        if found is None or first + 1 >= len(self.spots):
+            return
+        inner, outer = (scope_of(self.spots[first + n], first + n) for n in (0, 1))
+        if (
+            inner.owner is not None
+            and inner.owner is outer.owner
+            and any(True for _ in setters(inner.owner, found[2]))
+        ):
+            self._hint(outer.source, self.spots[first + 1].line, 99.0, "asks-not", name=found[2])
 
     def _values(self, number: int, strength: float) -> None:
         spot = self.spots[number]
@@ -169,7 +185,7 @@ class Walk:
         self._called(value, scope, made.lineno, strength)
         for part in ast.walk(value):
             if isinstance(part, ast.Name) and part.id != "self":
-                self._name(part.id, scope, made.lineno, strength * 0.75)
+                self._name(part.id, scope, made.lineno, strength * 0.85)
 
     def _called(self, value: ast.expr, scope: Scope, line: int, strength: float) -> None:
         """What a function of the project returns, also one that was handed over as an argument."""
@@ -223,14 +239,14 @@ class Walk:
         while outer < len(self.spots) and self.spots[outer].passes_on:
             outer += 1
         if outer < len(self.spots) and _calls(self.spots[outer], scope.function):
-            self._values(outer, strength * 0.9)
+            self._values(outer, strength * 0.97)
 
 
 def walk_back(
-    spots: Sequence[Spot], sources: Sources, kind: str, framework: Callable[[str], bool]
+    spots: Sequence[Spot], sources: Sources, kind: str, framework: Callable[[str], bool], message: str
 ) -> list[Hint]:
     """The hints of one traceback; `spots` outermost first."""
-    return Walk(list(reversed(spots)), sources, kind, framework).run()
+    return Walk(list(reversed(spots)), sources, kind, framework, message).run()
 
 
 def refuses(spot: Spot) -> bool:

@@ -28,7 +28,8 @@ _WIDTHS = (
     "parallel-attention-incomplete", "partial-sum-escapes", "sp-region-unconditional", "boundary-layout-changed",
     "stage-passthrough-changed", "cat-of-shards", "plain-linear-in-distributed", "argument-of-another-name",
     "stage-ignores-input-tensor", "received-tensor-changed-in-place", "depth-differs-from-original",
-    "heads-not-divisible-by-tp", "heads-divisibility-unchecked", "differs-from-original",
+    "heads-not-divisible-by-tp", "heads-divisibility-unchecked", "tensor-unpacked-as-pair", "full-on-sequence-shard",
+    "sp-input-not-scattered", "stage-flag-of-other-stage", "mask-path-not-loaded", "differs-from-original",
 )  # fmt: skip
 _BOUNDARY = (
     "stage-shapes-mismatch", "stage-shapes-count", "stage-shapes-batch", "stage-shapes-not-attached",
@@ -59,7 +60,7 @@ _NOTHING = (
 _NAMES = (
     "stage-attribute-missing", "stage-set-input-tensor-missing", "attribute-never-set", "stage-only-attribute-used",
     "set-input-tensor-not-forwarded", "module-in-plain-container", "fuser-input-not-normalized",
-    "fuser-mask-access-unsafe", "stage-input-tensor-unset",
+    "fuser-mask-access-unsafe", "stage-input-tensor-unset", "stage-flag-of-other-stage", "checkpoint-of-non-tensor",
 )  # fmt: skip
 
 KINDS = (
@@ -89,7 +90,8 @@ KINDS = (
          r"got <class 'tuple'>", r"and 'tuple'", r"'tuple' and ", r"but got tuple", r"not 'tuple'",
          r"can only concatenate tuple", r"'tuple' object is not callable",
          r"tuple indices must be", r"expected Tensor.{0,60}tuple"),
-         ("parallel-linear-tuple-used", "submodule-not-given-dict", "forward-arguments-rejected",
+         ("parallel-linear-tuple-used", "submodule-not-given-dict", "tensor-unpacked-as-pair",
+          "checkpoint-of-non-tensor", "forward-arguments-rejected",
           "stage-input-not-list-safe", "registry-entry-called", "multi-tensor-on-stock-schedule")),
     Kind("list-as-tensor", (r"must be Tensor, not list", r"'list' object has no attribute", r"and 'list'",
          r"but got list", r"list indices must be integers", r"not list$"),
@@ -102,6 +104,7 @@ KINDS = (
     Kind("p2p-mismatch", (r"returned tensors of shapes .* but entry", r"must return a tuple of \d+ tensors",
          r"op\.preamble\.length <= op\.nbytes", r"[Dd]ata size doesn't match", r"[Mm]essage truncated",
          r"Expected ``?tensor``? to be of type (?:torch\.)?Tensor", r"Invalid ``?tensor``?", r"P2POp",
+         r"Mismatch in shape: grad_output",
          r"[Dd]etected mismatch between collectives", r"stage_shapes", r"NCCL.{0,80}[Mm]ismatch",
          r"only Tensors .{0,40}(?:sent|recv)", r"Tensor list .{0,30}(?:count|size)"),
          (*_BOUNDARY, *_WAITING[:5])),

@@ -13,7 +13,7 @@ from ..rule import Symptom
 from .callers import classes, setters
 from .candidate import Hint, reason
 from .kinds import Kind
-from .sources import Sources, Spot
+from .sources import Sources, SourceText, Spot
 
 _MADE_ELSEWHERE = (
     "sharded-value-escapes",
@@ -21,7 +21,8 @@ _MADE_ELSEWHERE = (
     "forward-returns-none",
     "parallel-linear-width-mismatch",
 )
-_EXPLAINS, _SAME_SYMPTOM, _ERROR, _WARNING = 64.0, 26.0, 14.0, 7.0
+_EXPLAINS, _SAME_SYMPTOM, _ERROR, _WARNING = 64.0, 44.0, 14.0, 7.0
+_MANY = 8  # findings of the same symptom off the traceback, beyond which each says little
 
 
 @dataclass
@@ -56,11 +57,14 @@ def finding_hints(
     findings: Sequence[Finding], kind: Kind, passed: Passed, symptoms: dict[str, Symptom], sources: Sources
 ) -> Iterator[Hint]:
     """Each finding as a hint, the weightier the better it explains the failure."""
+    many = len([f for f in findings if _base(f, kind, symptoms) >= _SAME_SYMPTOM]) > _MANY
     for finding in findings:
         base = _base(finding, kind, symptoms)
         near, text = _near(finding, passed, sources)
         if base <= 0 or (base <= _WARNING and near < 15):
             continue
+        if many and near < 8:
+            base *= 0.6
         why = "finding-explains" if finding.symbol in kind.symbols else "finding"
         weight = base + near
         path, line = _edited(finding) or (finding.place.path, _raised_in_it(finding, passed, sources))
@@ -76,16 +80,9 @@ def _other_side(finding: Finding, weight: float, sources: Sources) -> Iterator[H
     source = sources.text(finding.place.path)
     if source is None:
         return
-    if finding.symbol == "input-is-parallel-mismatch":
-        for step in finding.evidence:
-            named, made = re.match(r"`(\w+)` gathers", step.text), sources.text(step.path)
-            layer = named[1] if named is not None else ""
-            for cls in made.enclosing(step.line) if made is not None and layer else ():
-                for _, assigned in setters(cls, layer) if isinstance(cls, ast.ClassDef) else ():
-                    for part in ast.walk(assigned):
-                        if isinstance(part, ast.keyword) and part.arg == "gather_output":
-                            why = reason("evidence", symbol=finding.symbol)
-                            yield Hint(step.path, part.value.lineno, weight + 14, why, finding)
+    yield from _gathered(finding, weight, sources)
+    if finding.symbol == "full-heads-on-sharded-value":
+        yield from _undivided(finding, weight, source)
     if finding.symbol in ("label-missing-on-last-stage", "none-on-some-ranks", "attribute-never-set"):
         for function in source.enclosing(finding.place.line):
             for node in ast.walk(function):
@@ -99,6 +96,35 @@ def _other_side(finding: Finding, weight: float, sources: Sources) -> Iterator[H
                         reason("evidence", symbol=finding.symbol),
                         finding,
                     )
+
+
+def _gathered(finding: Finding, weight: float, sources: Sources) -> Iterator[Hint]:
+    """A layer that gathers, and is followed by one that counts on a share: the gather is the odd one."""
+    if finding.symbol not in ("input-is-parallel-mismatch", "local-heads-on-full-value"):
+        return
+    for step in finding.evidence:
+        named, made = re.match(r"`(\w+)` gathers", step.text), sources.text(step.path)
+        layer = named[1] if named is not None else ""
+        for cls in made.enclosing(step.line) if made is not None and layer else ():
+            for _, assigned in setters(cls, layer) if isinstance(cls, ast.ClassDef) else ():
+                for part in ast.walk(assigned):
+                    if isinstance(part, ast.keyword) and part.arg == "gather_output":
+                        why = reason("evidence", symbol=finding.symbol)
+                        yield Hint(step.path, part.value.lineno, weight + 14, why, finding)
+
+
+def _undivided(finding: Finding, weight: float, source: SourceText) -> Iterator[Hint]:
+    """Counts of the object that a reshape uses, set without a division."""
+    start, end = source.statement(finding.place.line)
+    text = "\n".join(source.lines[start - 1 : end])
+    owners = [node for node in source.enclosing(finding.place.line) if isinstance(node, ast.ClassDef)]
+    for cls in owners:
+        for name in dict.fromkeys(re.findall(r"\bself\.(\w+)", text)):
+            for _, node in setters(cls, name):
+                shown = ast.unparse(node.value) if node.value is not None else ""
+                if "//" not in shown and "divide" not in shown and re.search(r"head|group", name + shown):
+                    why = reason("evidence", symbol=finding.symbol)
+                    yield Hint(source.path, node.lineno, weight + 14, why, finding)
 
 
 def _edited(finding: Finding) -> tuple[str, int] | None:
@@ -137,8 +163,11 @@ def _evidence(finding: Finding, weight: float, passed: Passed, sources: Sources)
             if number == 0 and other and finding.symbol in _MADE_ELSEWHERE
             else 9.0 + 4 * number
         )
-        yield Hint(step.path, step.line, weight - less, reason("evidence", symbol=finding.symbol), finding)
-        yield from _layer(step.path, step.line, step.text, weight - less + 0.5, finding, sources)
+        layers = list(_layer(step.path, step.line, step.text, weight - less + 2, finding, sources))
+        yield from layers
+        behind = 6 if layers else 0
+        why = reason("evidence", symbol=finding.symbol)
+        yield Hint(step.path, step.line, weight - less - behind, why, finding)
     named = re.findall(r"`(\w+)\.(\w+)`", finding.message) if finding.symbol == "forward-returns-none" else []
     for cls, method in named:
         if any(node.name == cls for node in around):

@@ -19,6 +19,7 @@ SENTENCES: dict[str, Both] = {
     "bound-here": ("`%(name)s` is bound here", "`%(name)s` 在这里绑定"),
     "kept-in-part": ("only a part of what comes is kept as `%(name)s`", "只把收到内容的一部分存为 `%(name)s`"),
     "entry-here": ("the entry `%(name)s`, which is asked for", "被请求的条目 `%(name)s`"),
+    "asks-not": ("calls for `%(name)s` without asking whether this rank has it", "没有判断本 rank 是否有 `%(name)s` 就使用"),
     "lacks-key": ("lacks the key %(name)s", "缺少键 %(name)s"),
     "default-taken": ("does not give `%(name)s`, so the default is taken", "没有传 `%(name)s`，于是使用默认值"),
     "no-gradient-here": ("no gradient passes here", "梯度无法通过这里"),

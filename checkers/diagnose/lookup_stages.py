@@ -1,0 +1,144 @@
+"""Places that a message about a boundary between stages leads to: what is declared, returned and received."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from .candidate import Hint, reason
+from .reading import targets
+from .sources import Sources, SourceText
+
+
+def stage_shapes(found: re.Match[str], sources: Sources) -> Iterator[Hint]:
+    """What a stage sends against what was declared for it. The odd one out among the entries is at fault, or the
+    order or number that the stage returns."""
+    stage, entry = int(found[1]), int(found[3])
+    sent, declared = (
+        [re.findall(r"\d+", part) for part in re.findall(r"\[[\d, ]*\]", found[n])] for n in (2, 4)
+    )
+    in_order = sorted(sent) == sorted(declared)
+    same_count = len(sent) == len(declared)
+    batch = same_count and all(a[1:] == b[1:] for a, b in zip(sent, declared, strict=True))
+    consistent = in_order and _taken_as_sent(stage, sources)
+    returned = 40.0 if consistent else 48.0 if in_order or not same_count else 36.0
+    for source in sources.having("tage"):
+        yield from _stage_returns(source, stage, returned)
+        for node in source.nodes:
+            if (
+                isinstance(node, ast.keyword)
+                and node.arg == "stage_shapes"
+                and isinstance(node.value, ast.List)
+            ):
+                yield from _declared(
+                    source, node.value, entry, batch, 34.0 if in_order or not same_count else 44.0
+                )
+
+
+def _taken_as_sent(stage: int, sources: Sources) -> bool:
+    """Whether the next stage takes the tensors by the names and in the order in which this one returns them."""
+    sent: set[str] = set()
+    taken: set[str] = set()
+    for source in sources.having("tage"):
+        for cls in source.nodes:
+            found = re.search(r"[Ss]tage_?(\d+)$", cls.name) if isinstance(cls, ast.ClassDef) else None
+            number = int(found[1]) if found is not None else -1
+            for node in ast.walk(cls) if number in (stage, stage + 1) else ():
+                if isinstance(node, ast.Return) and isinstance(node.value, ast.Tuple) and number == stage:
+                    sent.add(ast.unparse(node.value))
+                elif (
+                    isinstance(node, ast.Assign)
+                    and "input_tensor" in ast.unparse(node.value)
+                    and number > stage
+                ):
+                    taken.update(
+                        ast.unparse(target) for target in node.targets if isinstance(target, ast.Tuple)
+                    )
+    return bool(sent) and sent == taken
+
+
+def _declared(source: SourceText, shapes: ast.List, entry: int, batch: bool, weight: float) -> Iterator[Hint]:
+    texts = [ast.unparse(node) for node in shapes.elts]
+    if entry >= len(texts):
+        yield Hint(source.path, shapes.lineno, weight, reason("shape-declared-here", number=entry))
+        return
+    node = shapes.elts[entry]
+    odd = len(texts) > 2 and texts.count(texts[entry]) == 1
+    yield Hint(
+        source.path, node.lineno, weight + (10 if odd else 0), reason("shape-declared-here", number=entry)
+    )
+    names = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
+    first = {
+        ast.unparse(shape.elts[0]) for shape in ast.walk(node) if isinstance(shape, ast.List) and shape.elts
+    }
+    around = next(
+        (n for n in reversed(source.enclosing(node.lineno)) if isinstance(n, ast.FunctionDef)), None
+    )
+    for made in ast.walk(around) if around is not None else ():
+        if isinstance(made, ast.Assign):
+            targets = {part.id for t in made.targets for part in ast.walk(t) if isinstance(part, ast.Name)}
+            if targets & names:
+                heavy = 98.0 if batch and targets & first else 38.0
+                name = ", ".join(sorted(targets & names))
+                yield Hint(source.path, made.lineno, heavy, reason("made-here", name=name))
+
+
+def _stage_returns(source: SourceText, stage: int, weight: float) -> Iterator[Hint]:
+    for cls in source.nodes:
+        if not isinstance(cls, ast.ClassDef) or not re.search(rf"[Ss]tage_?{stage}$", cls.name):
+            continue
+        for method in cls.body:
+            if isinstance(method, ast.FunctionDef) and method.name == "forward":
+                for node in ast.walk(method):
+                    if isinstance(node, ast.Return):
+                        yield Hint(source.path, node.lineno, weight, reason("sent-here", number=stage))
+                    elif isinstance(node, ast.Assign) and "input_tensor" in ast.unparse(node.value):
+                        yield Hint(
+                            source.path, node.lineno, weight - 12, reason("received-here", number=stage)
+                        )
+
+
+def stage_count(found: re.Match[str], sources: Sources) -> Iterator[Hint]:
+    for source in sources.having("tage"):
+        yield from _stage_returns(source, int(found[1]), 44.0)
+
+
+def sent_tensor(found: re.Match[str], sources: Sources) -> Iterator[Hint]:
+    """The element of a stage's returned tuple that a message counts."""
+    stage, number = int(found[1]), int(found[2])
+    for source in sources.having("tage"):
+        for hint in _stage_returns(source, stage, 52.0):
+            yield hint
+            for node in source.nodes:
+                if (
+                    isinstance(node, ast.Return)
+                    and node.lineno == hint.line
+                    and isinstance(node.value, ast.Tuple)
+                ):
+                    if number < len(node.value.elts) and isinstance(node.value.elts[number], ast.Name):
+                        yield from _last_made(source, node.value.elts[number], node.lineno)
+
+
+def _last_made(source: SourceText, name: ast.expr, line: int) -> Iterator[Hint]:
+    around = next((n for n in reversed(source.enclosing(line)) if isinstance(n, ast.FunctionDef)), None)
+    made = [
+        node.lineno
+        for node in ast.walk(around or ast.Module([], []))
+        if isinstance(node, ast.Assign)
+        and node.lineno < line
+        and isinstance(name, ast.Name)
+        and name.id in targets(node)
+    ]
+    if made:
+        yield Hint(source.path, max(made), 45.0, reason("made-here", name=getattr(name, "id", "")))
+
+
+def no_gradient(found: re.Match[str], sources: Sources) -> Iterator[Hint]:
+    """Ranks that wait for a gradient: where none can come from."""
+    for source in sources.having("no_grad"):
+        for node in source.nodes:
+            if isinstance(node, ast.With) and any("no_grad" in ast.unparse(item) for item in node.items):
+                around = [n.name for n in source.enclosing(node.lineno)]
+                if any(re.search(r"forward|step", name) and "eval" not in name for name in around):
+                    yield Hint(source.path, node.lineno, 50.0, reason("no-gradient-here"))
