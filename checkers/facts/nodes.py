@@ -8,6 +8,8 @@ from weakref import WeakKeyDictionary
 _inside: WeakKeyDictionary[ast.AST, list[ast.AST]] = WeakKeyDictionary()
 """What is in a node, without the node itself: an entry that held its own key would never go."""
 
+_texts: WeakKeyDictionary[ast.AST, str] = WeakKeyDictionary()
+
 
 def walk(node: ast.AST) -> list[ast.AST]:
     """A node and everything in it, breadth first, as `ast.walk` gives it; kept as long as the tree is."""
@@ -18,6 +20,14 @@ def walk(node: ast.AST) -> list[ast.AST]:
             inside += children(part)
         _inside[node] = inside
     return [node, *inside]
+
+
+def as_code(node: ast.AST) -> str:
+    """A node as code, written once."""
+    text = _texts.get(node)
+    if text is None:
+        text = _texts[node] = ast.unparse(node)
+    return text
 
 
 def children(node: ast.AST) -> list[ast.AST]:

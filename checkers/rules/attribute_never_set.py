@@ -76,16 +76,18 @@ class AttributeNeverSet(Rule):
         for cls in project.classes():
             if project.is_framework(cls.module) or not project.is_module_class(cls):
                 continue
-            texts = [entry.text for entry in project.mro(cls) if isinstance(entry, ClassFacts)]
-            candidates = [node for node in reads(cls) if not _mentioned(texts, node.attr)]
-            names = {node.attr for node in candidates}
-            unset = names - known(project, cls) if names else names
+            unset = {node.attr for node in reads(cls)}
+            if unset:
+                unset -= known(project, cls)
+            if unset:
+                texts = [entry.text for entry in project.mro(cls) if isinstance(entry, ClassFacts)]
+                unset = {name for name in unset if not _mentioned(texts, name)}
             if not unset or not is_closed(project, cls):
                 continue
             if any(other is not cls and cls in project.mro(other) for other in project.classes()):
                 continue  # a base may read what each of its subclasses sets
             seen: set[str] = set()
-            for node in candidates:
+            for node in reads(cls):
                 if node.attr in unset and node.attr not in seen and not _set_outside(project, node.attr):
                     seen.add(node.attr)
                     yield self._finding(project, cls, node)

@@ -85,10 +85,8 @@ class ConfigNoneDereferenced(Rule):
             if analysis.project.is_framework(cls.module):
                 continue
             for name in ("config", "megatron_config"):
-                if _is_always_given(analysis, cls, name):
-                    continue
                 read = _first_read(method, name) if _defaults_to_none(method, name) else None
-                if read is not None:
+                if read is not None and not _is_always_given(analysis, cls, name):
                     yield self._finding(cls, name, read)
 
     def _finding(self, cls: ClassFacts, name: str, read: ast.Attribute) -> Finding:

@@ -93,7 +93,7 @@ def _held(frame: Frame) -> Iterator[tuple[str, Absent]]:
     for name, values in frame.scope.bound.items():
         call = values[0] if len(values) == 1 else None
         inner = frame.callee(call) if isinstance(call, ast.Call) and "." not in name else None
-        if inner is None or not _ABSENT.search(inner.module.text):
+        if inner is None or not (_ABSENT.search(inner.module.text) and _ASKS.search(inner.module.text)):
             continue
         given = returns(inner)
         for absent in absent_in(inner) if len(given) == 1 else ():

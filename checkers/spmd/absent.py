@@ -26,13 +26,17 @@ class Absent:
 
 def absent_in(frame: Frame) -> Iterator[Absent]:
     """Variables that are set to None and then, under a test on the own rank alone, to something."""
+    held = [
+        (name, values)
+        for name, values in frame.scope.bound.items()
+        if "." not in name
+        and [isinstance(value, ast.Constant) and value.value is None for value in values] == [True, False]
+        and name not in frame.scope.parameters
+    ]
+    if not held:
+        return
     tests = [node for node in read_tests(frame) if isinstance(node, ast.If) and not node.orelse]
-    for name, values in frame.scope.bound.items():
-        if "." in name or len(values) != 2 or name in frame.scope.parameters:
-            continue
-        is_none = [isinstance(value, ast.Constant) and value.value is None for value in values]
-        if is_none != [True, False]:
-            continue
+    for name, values in held:
         for test in tests:
             inside = any(values[1] is part for statement in test.body for part in walk(statement))
             if inside and values[0].lineno < test.lineno:

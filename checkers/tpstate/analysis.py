@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from ..facts.module import ClassFacts
+from ..facts.nodes import as_code
 from ..project.project import Project
 from . import attributes, building, calls, expressions
 from .callables import Bound, Func, Partial
@@ -20,11 +21,11 @@ from .summaries import Summaries
 from .symbols import Poly
 from .values import UNKNOWN, Cls, Const, Known, Obj, Seq, Sym, Tensor, Value
 
-FUEL, GUIDE_FUEL = 30_000, 60_000
+FUEL, GUIDE_FUEL = 60_000, 60_000
 """Steps for one class. The guide's stages hold whole models; elsewhere each layer is run on its own as well."""
 
-PLAIN_FUEL = 5_000
-"""Steps for a class that holds no parallel layer: enough for its wiring."""
+PLAIN_FUEL, METHOD_FUEL = 5_000, 20_000
+"""Steps for a class that holds no parallel layer, enough for its wiring, and at least for a method that calls one."""
 
 
 class Analysis:
@@ -71,8 +72,7 @@ class Analysis:
         if id(cls) not in self._parallel:
             fuel = PLAIN_FUEL
         interp.fuel, interp.shares = fuel, []
-        interp.branch, interp.choice, interp.journals, interp.reads = {}, {}, [], []
-        interp.frame = Frame(cls.module)
+        self._stand(cls)
         interp.equal.clear()
         interp.whole.clear()
         try:
@@ -87,6 +87,13 @@ class Analysis:
         except Exception as error:  # one class must not take the others down with it
             interp.log.failed.append((cls, " ".join(f"{type(error).__name__}: {error}".split())))
         self.steps += fuel - interp.fuel
+
+    def _stand(self, cls: ClassFacts) -> None:
+        """At the start of a run: nothing is known, nothing is open."""
+        interp = self.interpreter
+        interp.frame, interp.depth, interp.catching = Frame(cls.module), 0, 0
+        interp.branch, interp.choice = {}, {}
+        interp.journals, interp.exits, interp.reads, interp.shares = [], [], [], []
 
     def built_by_default(
         self,
@@ -106,8 +113,7 @@ class Analysis:
             log, interp.log, interp.stop_at = interp.log, Log(), stop_at
             twins, interp.twins = interp.twins, Summaries()
             interp.root, interp.fuel, interp.shares, interp.depth = cls, GUIDE_FUEL, [], 0
-            interp.branch, interp.choice, interp.journals, interp.reads = {}, {}, [], []
-            interp.frame = Frame(cls.module)
+            self._stand(cls)
             interp.memo.clear()
             interp.equal.clear()
             interp.whole.clear()
@@ -143,19 +149,44 @@ class Analysis:
             "set_input_tensor",
             "forward",
         )  # the pipeline schedule hands a stage its input, then calls it
-        names = [*first, *(name for name in cls.methods if name not in (*first, "__init__"))]
-        for name in names:
-            found = self.project.method(cls, name)
-            if found is None or (name not in first and id(found[1]) in self.interpreter.visited):
-                continue
-            if (name.startswith("__") and name != "__call__") or _is_property(found[1]):
-                continue
-            args, kwargs = self.unknown_arguments(found[0], found[1], constructor=False)
-            func = Func(found[1], found[0].module, None, found[0])
-            node = ast.copy_location(ast.Name(name, ast.Load()), found[1])
-            kinds = {ast.unparse(d) for d in found[1].decorator_list}
-            bound = Bound(func, obj.cls if "classmethod" in kinds else obj)
-            calls.call(self.interpreter, func if "staticmethod" in kinds else bound, args, kwargs, node)
+        for name in first:
+            self._run_method(cls, obj, name)
+        for name in cls.methods:
+            if name not in first and (not name.startswith("__") or name == "__call__"):
+                self._run_on_its_own(cls, obj, name)
+
+    def _run_on_its_own(self, cls: ClassFacts, obj: Obj, name: str) -> None:
+        """Run a method that the forward did not come by, on steps of its own: few where it names no parallel layer."""
+        interp, left = self.interpreter, self.interpreter.fuel
+        layers = [
+            attr for attr, held in obj.attrs.items() if isinstance(held, Obj) and held.provider is not None
+        ]
+        text = cls.module.text_of(cls.methods[name])
+        calls_layers = interp.needed is None or any(attr in text for attr in layers)
+        given = max(left, METHOD_FUEL) if calls_layers else min(left, PLAIN_FUEL)
+        interp.fuel = given
+        try:
+            self._run_method(cls, obj, name, unless_visited=True)
+        except OutOfFuel:
+            if calls_layers:
+                raise
+            self._stand(cls)
+        finally:
+            self.steps += given - interp.fuel
+            interp.fuel = left
+
+    def _run_method(self, cls: ClassFacts, obj: Obj, name: str, unless_visited: bool = False) -> None:
+        found = self.project.method(cls, name)
+        if found is None or _is_property(found[1]):
+            return
+        if unless_visited and id(found[1]) in self.interpreter.visited:
+            return
+        args, kwargs = self.unknown_arguments(found[0], found[1], constructor=False)
+        func = Func(found[1], found[0].module, None, found[0])
+        node = ast.copy_location(ast.Name(name, ast.Load()), found[1])
+        kinds = {as_code(d) for d in found[1].decorator_list}
+        bound = Bound(func, obj.cls if "classmethod" in kinds else obj)
+        calls.call(self.interpreter, func if "staticmethod" in kinds else bound, args, kwargs, node)
 
     def unknown_arguments(
         self, holder: ClassFacts, method: ast.FunctionDef, constructor: bool
@@ -163,7 +194,7 @@ class Analysis:
         """Arguments nothing is known of but their names: numbers for a constructor, tensors for a forward."""
         spec = method.args
         names = [*spec.posonlyargs, *spec.args]
-        if not any(ast.unparse(d) == "staticmethod" for d in method.decorator_list):
+        if not any(as_code(d) == "staticmethod" for d in method.decorator_list):
             names = names[1:]
         defaults: dict[str, ast.expr | None] = dict(
             zip([arg.arg for arg in reversed(names)], reversed(spec.defaults), strict=False)
@@ -183,7 +214,7 @@ class Analysis:
             value = expressions.evaluate(self.interpreter, Frame(holder.module), default)
             if isinstance(value, Cls | Func | Known | Partial):
                 return value  # a class or function to build with; of other values a default is no fact
-        annotation = ast.unparse(arg.annotation) if arg.annotation is not None else ""
+        annotation = as_code(arg.annotation) if arg.annotation is not None else ""
         plain = annotation.split("[")[0].split("|")[0].strip() in (
             "int",
             "float",
@@ -215,5 +246,5 @@ def _required(method: ast.FunctionDef) -> list[str]:
 
 def _is_property(method: ast.FunctionDef) -> bool:
     return any(
-        ast.unparse(d).rsplit(".", 1)[-1] in ("property", "cached_property") for d in method.decorator_list
+        as_code(d).rsplit(".", 1)[-1] in ("property", "cached_property") for d in method.decorator_list
     )

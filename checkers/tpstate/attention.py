@@ -17,6 +17,9 @@ _KEY = re.compile(r"x?kv?|kv?_\w+|\w+_kv?|keys?(_\w+)?")
 
 _CALLED = re.compile(r"attn|attention|dpa|sdpa")
 
+_PARTS = (frozenset({"q", "k", "v"}), frozenset({"query", "key", "value"}))
+"""What only an attention is given, whatever it is called."""
+
 _ACTIVATES = re.compile(r"gelu|silu|swiglu|geglu|relu")
 
 _ROTATES = re.compile(r"rotary|rope")
@@ -69,26 +72,43 @@ def by_name(
 ) -> Value:
     """The result of a call; where it is unknown, what an attention or a rotary embedding of this name makes of queries
     and keys."""
-    is_pair = isinstance(result, Seq) and len(result.items) == 2 and all(map(_is_open, result.items))
-    leaves = (leaf for _, leaf in alternatives(result)) if isinstance(result, Choice) else (result,)
+    leaves = [leaf for _, leaf in alternatives(result)] if isinstance(result, Choice) else [result]
+    is_pair = any(map(_is_open_pair, leaves))
     if not (is_pair or any(map(_is_open, leaves))) or not (args or kwargs):
         return result
     name = called_name(node).lower()
-    if _CALLED.search(name):
-        query = _argument(node, args, kwargs, _QUERY) or (args[0] if len(args) >= 3 else None)
+    if _CALLED.search(name) or any(names <= kwargs.keys() for names in _PARTS):
+        query = _argument(node, args, kwargs, _QUERY) or _joined(interp, kwargs)
+        query = query or (args[0] if len(args) >= 3 else None)
         return (
             of_query(interp, result, query) if query is not None and len(args) + len(kwargs) >= 3 else result
         )
     if _ACTIVATES.search(name) and args and not is_pair:
         return of_query(interp, result, args[0])
-    if _ROTATES.search(name) and not isinstance(result, Choice):
+    if _ROTATES.search(name):
         turned = [
             value for value in (_argument(node, args, kwargs, word) for word in (_QUERY, _KEY)) if value
         ]
         if len(turned) > 1:
-            return Seq(tuple(turned))
-        return turned[0] if turned and not is_pair else result
+            return interp.lift(
+                lambda leaf: Seq(tuple(turned)) if _is_open(leaf) or _is_open_pair(leaf) else leaf, result
+            )
+        return turned[0] if turned and not is_pair and not isinstance(result, Choice) else result
     return result
+
+
+def _joined(interp: Interpreter, kwargs: Kwargs) -> Value | None:
+    """Queries, keys and values in one tensor: what comes out is split as they are, and narrower."""
+    held = next((kwargs[name] for name in ("mixed_qkv", "qkv") if name in kwargs), None)
+    if held is None:
+        return None
+    return interp.lift(
+        lambda value: value.but(width=None, dims=None) if isinstance(value, Tensor) else value, held
+    )
+
+
+def _is_open_pair(value: Value) -> bool:
+    return isinstance(value, Seq) and len(value.items) == 2 and all(map(_is_open, value.items))
 
 
 def _argument(node: ast.Call, args: tuple[Value, ...], kwargs: Kwargs, word: re.Pattern[str]) -> Value | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from ..facts.module import ClassFacts
+from ..facts.nodes import as_code
 from ..language import tr
 from ..project.project import NamespaceRef
 from . import building, calls, expressions, lookups, tensors
@@ -184,7 +185,7 @@ def method_value(
     interp: Interpreter, holder: ClassFacts, method: ast.FunctionDef, owner: Value, node: ast.expr
 ) -> Value:
     """A method read from an object: bound, static, of the class, or a property already computed."""
-    names = {ast.unparse(decorator).rsplit(".", 1)[-1] for decorator in method.decorator_list}
+    names = {as_code(decorator).rsplit(".", 1)[-1] for decorator in method.decorator_list}
     func = Func(method, holder.module, None, holder)
     if names & {"property", "cached_property"}:
         return calls.call(interp, Bound(func, owner), (), {}, node)
@@ -211,7 +212,7 @@ def _of_class(interp: Interpreter, owner: Cls, attr: str) -> Value:
         return lookups.external(f"{owner.dotted}.{attr}")
     found = interp.project.method(owner.facts, attr)
     if found is not None:
-        names = {ast.unparse(decorator) for decorator in found[1].decorator_list}
+        names = {as_code(decorator) for decorator in found[1].decorator_list}
         func = Func(found[1], found[0].module, None, found[0])
         return Bound(func, owner) if "classmethod" in names else func
     for entry in interp.project.mro(owner.facts):

@@ -1,6 +1,6 @@
 """How much of a root's fuel what it calls may use: what holds no parallel layer must not starve what does.
 
-A module below the root gets half of the steps that are left: it is a root itself, and its layers are judged there. A
+A module below the root gets a part of the steps: it is a root itself, and its layers are judged there. A
 function that is no such module's (a kernel loader, a logger, a cache of plans) gets less, and those it calls a part of
 that; a module that it calls is paid by the module above it. What does not end on its share is unknown for that call,
 what it wrote is undone, and after the second time it is not tried again.
@@ -16,8 +16,8 @@ from .frames import Journal, OutOfFuel
 from .interpreter import Interpreter
 from .values import UNKNOWN, Value
 
-HELPER_FUEL = 2_000
-"""Steps for a function that holds no parallel layer."""
+MODULE_FUEL, HELPER_FUEL = 2_000, 600
+"""Steps for a module that may hold parallel layers, and for any other function."""
 
 TRIES = 2
 
@@ -47,7 +47,7 @@ def within(interp: Interpreter, func: Func, run: Callable[[], Value]) -> Value:
         return UNKNOWN
     payer = None if is_helper else _payer(interp)
     left = interp.fuel if payer is None else interp.fuel + payer.held
-    given = min(HELPER_FUEL, left // 2) if is_helper else left // 2
+    given = min(HELPER_FUEL if is_helper else MODULE_FUEL, left // 2)
     share, journal, failed = Share(interp.fuel - given, is_helper), Journal(), failures.total()
     interp.fuel = given
     interp.shares.append(share)

@@ -6,6 +6,7 @@ import ast
 from typing import Any
 
 from ..facts.module import ClassFacts
+from ..facts.nodes import as_code
 from . import attention, attributes, binding, calls, layers, recall, running, tokens, torch_layers
 from .callables import Func
 from .events import Built, EntryCalled, Event, Rejected, UnknownKey
@@ -215,7 +216,7 @@ def _forward(interp: Interpreter, obj: Obj, facts: ClassFacts) -> tuple[ClassFac
 
 def is_static(method: ast.FunctionDef) -> bool:
     """Whether a method is called without `self`."""
-    return any(ast.unparse(decorator) == "staticmethod" for decorator in method.decorator_list)
+    return any(as_code(decorator) == "staticmethod" for decorator in method.decorator_list)
 
 
 def _freeze(values: Any) -> Any:

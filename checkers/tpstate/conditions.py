@@ -6,6 +6,7 @@ import ast
 import operator
 from typing import Any
 
+from ..facts.nodes import as_code
 from . import calls, expressions
 from .callables import Func
 from .choices import Choice
@@ -144,7 +145,7 @@ def key_of(interp: Interpreter, frame: Frame, node: ast.expr, value: Value) -> s
             return f"not {value.key}"
     if isinstance(value, Sym):
         return value.text
-    return f"{ast.unparse(node)}@{frame.serial}"
+    return f"{as_code(node)}@{frame.serial}"
 
 
 def _compare(interp: Interpreter, frame: Frame, node: ast.Compare) -> tuple[bool | None, str]:
@@ -164,9 +165,9 @@ def _compare(interp: Interpreter, frame: Frame, node: ast.Compare) -> tuple[bool
         elif isinstance(value, Const | Cls | Known):
             names.append(str(getattr(value, "dotted", None) or repr(getattr(value, "value", None))))
         elif isinstance(value, Unknown):
-            names.append(f"{ast.unparse(part)}@{frame.serial}")
+            names.append(f"{as_code(part)}@{frame.serial}")
         else:
-            names.append(f"{ast.unparse(part)}@{frame.serial}")
+            names.append(f"{as_code(part)}@{frame.serial}")
     sign = {ast.NotEq: "==", ast.IsNot: "is", ast.NotIn: "in"}.get(type(op)) or _SIGNS[type(op)]
     answer, key = _known(interp, f"{names[0]} {sign} {names[1]}")
     if negative:
@@ -194,7 +195,7 @@ def _compare_choice(
         return _known(interp, value.key)
     if then is False and other is True:
         return _known(interp, f"not {value.key}")
-    return _known(interp, f"{ast.unparse(node)}@{frame.serial}")
+    return _known(interp, f"{as_code(node)}@{frame.serial}")
 
 
 def _plain(interp: Interpreter, op: ast.cmpop, left: Value, right: Value) -> tuple[bool | None, str]:

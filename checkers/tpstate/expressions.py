@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
+from ..facts.nodes import as_code
 from . import arithmetic, attributes, calls, comprehensions, conditions, indexing, lookups, marks
 from .callables import Func
 from .choices import Choice, choose
@@ -165,7 +166,7 @@ def _bool_op(interp: Interpreter, frame: Frame, node: ast.BoolOp) -> Value:
     if not open_keys:
         return evaluate(interp, frame, last)
     evaluate(interp, frame, last)
-    texts = [ast.unparse(part) for part in node.values]
+    texts = [as_code(part) for part in node.values]
     if all(isinstance(part, ast.Name | ast.Attribute | ast.Constant) for part in node.values):
         return Sym.named(f"({(' or ' if is_or else ' and ').join(texts)})@{frame.serial}")
     if any(isinstance(part, ast.Compare) for part in node.values):

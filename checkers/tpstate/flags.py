@@ -23,6 +23,17 @@ def split_parts(key: str, joiner: str) -> tuple[str, ...]:
     return tuple(parts) if len(parts) > 1 and depth == 0 else (key,)
 
 
+@lru_cache(4096)
+def parts_of(key: str) -> tuple[tuple[str, ...], bool]:
+    """The parts of a joined condition, and the side of any one that settles the whole; no parts where it is single."""
+    if key.startswith("("):
+        for joiner, decisive in ((" and ", False), (" or ", True)):
+            parts = split_parts(key, joiner)
+            if len(parts) > 1:
+                return parts, decisive
+    return (), False
+
+
 def implied(key: str, side: bool) -> dict[str, bool]:
     """A condition with all that follows from it: the parts of a true `and`, of a false `or`, and negations."""
     found = {key: side}

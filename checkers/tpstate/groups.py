@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 
+from ..facts.nodes import as_code
 from .values import TP, Sym, Value
 
 _GETTER = re.compile(
@@ -37,6 +38,6 @@ def size_asked(node: ast.Call) -> Value | None:
         group = next(iter((*node.args, *(keyword.value for keyword in node.keywords))), None)
     else:
         return None
-    if isinstance(group, ast.Name | ast.Attribute) and _GROUP.fullmatch(ast.unparse(group)):
+    if isinstance(group, ast.Name | ast.Attribute) and _GROUP.fullmatch(as_code(group)):
         return Sym.named("tp", TP)
     return None

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import enum
 
+from .choices import Choice
 from .events import ParallelCall
 from .provider_table import COLUMN, INFERENCE, Provider
 from .states import State
 from .symbols import Poly
 from .values import NONE, TP, UNKNOWN, Const, Heap, Obj, Seq, Sym, Tensor, poly_of
+
+GROUPS = ("tp_group", "parallel_group", "tp_size")
+"""Arguments that name the group a layer of an inference engine is split over."""
 
 
 class Verdict(enum.Enum):
@@ -60,10 +64,12 @@ def group_of(layer: Obj, row: Provider) -> str | None:
     """
     if row.family != INFERENCE:
         return ""
-    for name in ("tp_group", "parallel_group", "tp_size"):
+    for name in GROUPS:
         value = layer.args.get(name, NONE)
         if isinstance(value, Sym):
             return "" if TP in value.tags else value.text
+        if isinstance(value, Choice | Obj):
+            return f"{name} {value}"
         if not isinstance(value, Const):
             return None
         if value.value is not None:

@@ -18,7 +18,7 @@ from ..facts.module import ClassFacts, ModuleFacts
 from ..project.project import Project
 from .choices import Choice, choose
 from .events import FAILURES, Event, Log, Site
-from .flags import implied, split_parts
+from .flags import implied, parts_of
 from .frames import Frame, Journal, Marks, OutOfFuel
 from .states import Step
 from .summaries import Reads, Summaries
@@ -277,22 +277,20 @@ class Interpreter:
 
     def known_side(self, key: str) -> bool | None:
         """The side of a condition that is in force, by itself or through its parts; None when it is open."""
-        if self.reads:
-            self.reads[-1].note(key)
         side = self.branch.get(key)
         if side is None:
             side = self.choice.get(key)
-        if side is not None:
+        if self.reads:
+            self.reads[-1].note(key)
+        if side is not None or key[:1] not in "n(":
             return side
         if key.startswith("not "):
             inner = self.known_side(key[4:])
             return None if inner is None else not inner
-        if key.startswith("("):
-            for joiner, decisive in ((" and ", False), (" or ", True)):
-                parts = split_parts(key, joiner)
-                if len(parts) > 1:
-                    sides = [self.known_side(part) for part in parts]
-                    if decisive in sides:
-                        return decisive
-                    return None if None in sides else not decisive
-        return None
+        parts, decisive = parts_of(key)
+        if not parts:
+            return None
+        sides = [self.known_side(part) for part in parts]
+        if decisive in sides:
+            return decisive
+        return None if None in sides else not decisive

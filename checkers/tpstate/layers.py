@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
+from ..facts.nodes import as_code
 from ..language import tr
 from ..project.project import External
 from . import (
@@ -21,7 +22,7 @@ from . import (
 )
 from .choices import Choice
 from .events import Built, ParallelCall, ParameterMade, TokensGathered
-from .inputs import group_of, is_alone, size
+from .inputs import GROUPS, group_of, is_alone, size
 from .interpreter import Interpreter
 from .provider_table import Provider
 from .states import State, Tokens
@@ -83,6 +84,8 @@ def build_parallel(
     row = providers.as_called(interp.project, row, interp.site(node).module, kwargs)
     bound = dict(zip(row.positional, args, strict=False))
     bound.update({name: value for name, value in kwargs.items() if name not in ("**", "*")})
+    if row.family == provider_table.INFERENCE:
+        bound.update(_groups(interp, bound, node))
     obj.args = bound
     obj.provider = row
     interp.emit(
@@ -94,6 +97,17 @@ def build_parallel(
         open_keywords="**" in kwargs,
         contract=row,
     )
+
+
+def _groups(interp: Interpreter, bound: Kwargs, node: ast.expr) -> Kwargs:
+    """Groups that nothing is known of, by how the constructor writes them: what is written alike is one group."""
+    keywords = node.keywords if isinstance(node, ast.Call) else []
+    serial = interp.frame.serial if interp.frame is not None else 0
+    return {
+        keyword.arg: Sym.named(f"{as_code(keyword.value)}@{serial}")
+        for keyword in keywords
+        if keyword.arg in GROUPS and bound.get(keyword.arg) == UNKNOWN
+    }
 
 
 def by_keywords(interp: Interpreter, args: tuple[Value, ...], kwargs: Kwargs, node: ast.expr) -> Obj | None:

@@ -6,6 +6,7 @@ import ast
 import enum
 from collections.abc import Callable
 
+from ..facts.nodes import as_code
 from . import arithmetic, conditions, expressions, importing, indexing
 from .callables import Func
 from .choices import Choice
@@ -256,7 +257,7 @@ def _match(interp: Interpreter, frame: Frame, node: ast.Match) -> Flow:
         case = rest[index]
         if isinstance(case.pattern, ast.MatchAs) and case.pattern.pattern is None and case.guard is None:
             return run_block(interp, frame, case.body)
-        key = f"match {ast.unparse(node.subject)} {ast.unparse(case.pattern)}@{frame.serial}"
+        key = f"match {as_code(node.subject)} {as_code(case.pattern)}@{frame.serial}"
         return _both(interp, key, lambda: run_block(interp, frame, case.body), lambda: run(index + 1))
 
     return run(0)
