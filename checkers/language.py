@@ -15,7 +15,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-LANGUAGES = ("en", "zh")
+COUNTED = "%(number)s × %(noun)s"
+"""The key under which catalogs say how a number and a noun are put together."""
 
 Value = TypeVar("Value")
 
@@ -69,7 +70,7 @@ def counted(number: int, noun: str) -> str:
     """`3 stages`, `1 boundary`. What a catalog has for a noun begins with the word that it is counted with."""
     plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}es" if noun.endswith("s") else f"{noun}s"
     english = f"1 {noun}" if number == 1 else f"{number} {plural}"
-    return Translatable(english, "%(number)s × %(noun)s", {"number": number, "noun": tr(noun)})
+    return Translatable(english, COUNTED, {"number": number, "noun": tr(noun)})
 
 
 def listed(separator: str, parts: Iterable[str]) -> str:

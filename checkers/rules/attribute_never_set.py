@@ -108,11 +108,15 @@ class AttributeNeverSet(Rule):
             name=node.attr,
             cls=cls.name,
             elsewhere="" if not near else tr(" (it sets `self.%(near)s`)", near=near[0]),
-            typed=tr("Set `self.%(node)s` in the constructor", node=node.attr)
-            + (
-                tr(", or write `self.%(near)s`.", near=near[0])
-                if near
-                else tr(" of this class, or call what this class has.")
+            typed=tr(
+                "Set `self.%(name)s` in the constructor, or write `self.%(near)s`.",
+                name=node.attr,
+                near=near[0],
+            )
+            if near
+            else tr(
+                "Set `self.%(name)s` in the constructor of this class, or call what this class has.",
+                name=node.attr,
             ),
         )
 

@@ -109,7 +109,7 @@ class CollectiveAfterLocalReturn(Rule):
                 test=ast.unparse(local.test.test),
                 word="return",
                 call=written(local.call.node),
-                group=text_of(local.call.axes) if local.call.axes else "own",
+                group=text_of(local.call.axes) if local.call.axes else tr("own"),
                 line=local.test.body[-1].lineno,
             )
 

@@ -72,7 +72,7 @@ class CollectiveInRankBranch(Rule):
                 evidence=evidence(found),
                 call=written(call) if isinstance(call, ast.Call) else found.item.text,
                 test=ast.unparse(found.test.test),
-                holds="holds" if inside else tr("does not hold"),
+                holds=tr("holds") if inside else tr("does not hold"),
                 group=text_of(found.group),
                 line=found.test.lineno,
             )

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..finding import Finding
+from ..language import tr
 from ..project.boundary import Boundaries
 from ..project.stage_classes import is_declared
 from ..rule import Rule, Symptom
@@ -80,7 +81,7 @@ class DynamicBatchInStage(Rule):
                     if id(seen.node) in reported:
                         continue
                     reported.add(id(seen.node))
-                    how = "repeat" if seen.text in ("repeat", "expand") else "build"
+                    how = tr("repeat") if seen.text in ("repeat", "expand") else tr("build")
                     yield self.finding(
                         place_of(seen.module, seen.node),
                         object=flow.stage.cls.name,

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..finding import Evidence, Finding
-from ..language import tr
+from ..language import Translatable, tr
 from ..project.dict_interface import dict_forward_of
 from ..rule import Rule, Symptom
 from ..tpstate.callers import (
@@ -114,8 +113,6 @@ class ForwardArgumentsRejected(Rule):
 
 def _without_self(problem: str) -> str:
     """Counts as the caller counts them: the binding counts `self`."""
-    return (
-        re.sub(r"\b\d+\b", lambda count: str(int(count[0]) - 1), problem)
-        if "positional" in problem
-        else problem
-    )
+    if not isinstance(problem, Translatable) or "given" not in problem.fields:
+        return problem
+    return tr(problem.template, **{name: count - 1 for name, count in problem.fields.items()})

@@ -183,7 +183,13 @@ class LossScaledWrongly(Rule):
         return self.finding(
             place_of(frame.module, node),
             object=frame.scope.function.name if frame.scope.function is not None else "",
-            evidence=(Evidence(frame.module.display, node.lineno, f"`{ast.unparse(node)}` {what}"),),
+            evidence=(
+                Evidence(
+                    frame.module.display,
+                    node.lineno,
+                    tr("`%(node)s` %(what)s", node=ast.unparse(node), what=what),
+                ),
+            ),
             text=ast.unparse(node)[:60],
             what=what,
             advice=advice,

@@ -89,7 +89,7 @@ class ParallelLayerBypassed(Rule):
                         at(event.layer.made_at, tr("`%(layer)s` is built here", layer=label(event.layer))),
                     ),
                     layer=label(event.layer),
-                    collective="all-reduce" if row.kind == ROW else "gather",
+                    collective="all-reduce" if row.kind == ROW else tr("gather"),
                 )
 
 

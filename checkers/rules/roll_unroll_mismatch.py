@@ -84,6 +84,6 @@ class RollUnrollMismatch(Rule):
             shift=listed(" and ", (f"`{odd.shifts[axis]}`" for axis in axes)),
             other=listed(" and ", (f"`{other.shifts[axis]}`" for axis in axes)),
             line=other.node.lineno,
-            verb="rolls" if odd.is_forward else "restores",
+            verb=tr("rolls") if odd.is_forward else tr("restores"),
             typed=", ".join(entries.get(axis, shift) for axis, shift in enumerate(odd.shifts)),
         )

@@ -99,7 +99,7 @@ class StageOnlyAttributeUsed(Rule):
                 wrong = {"pre_process": LAST_STAGE, "post_process": FIRST_STAGE}.get(keyword.arg or "")
                 asked = last_name(keyword.value.func) if isinstance(keyword.value, ast.Call) else ""
                 if wrong and asked in wrong:
-                    stage = "first" if keyword.arg == "post_process" else "last"
+                    stage = tr("first") if keyword.arg == "post_process" else tr("last")
                     right = "is_pipeline_last_stage" if stage == "first" else "is_pipeline_first_stage"
                     text = tr("the parts of the other end are built on the %(stage)s stage", stage=stage)
                     yield self.finding(
@@ -122,7 +122,7 @@ class StageOnlyAttributeUsed(Rule):
         elsewhere = _set_elsewhere(project, cls)
         candidates = {name: line for name, line in built.items() if name not in elsewhere}
         seen: set[str] = set()
-        for stage, answers in (("first", FIRST), ("middle", MIDDLE), ("last", LAST)):
+        for stage, answers in ((tr("first"), FIRST), (tr("middle"), MIDDLE), (tr("last"), LAST)):
             for known in (answers, *({**answers, text: True} for text in texts_of(init))):
                 present = set(_assignments([n for part in reached(init, known) for n in ast.walk(part)]))
                 absent = {name for name in candidates if name not in present}

@@ -105,9 +105,9 @@ class StagePassesMask(Rule):
                 if sent.count > 1 and masks and sent.origin.kind not in ("none", "number"):
                     name = sent.name or tr("element %(index)s", index=sent.index)
                     where = place_of(sent.seen.module, sent.seen.node)
-                    yield self.finding(where, object=cls, cls=cls, what="sends", name=name)
+                    yield self.finding(where, object=cls, cls=cls, what=tr("sends"), name=name)
             unpacked = flow.unpacked() if flow.stage.family.ordered else None
             for name in unpacked[1] if unpacked is not None else ():
                 if unpacked is not None and looks_like_mask(name):
                     where = place_of(unpacked[0].module, unpacked[0].node)
-                    yield self.finding(where, object=cls, cls=cls, what="receives", name=name)
+                    yield self.finding(where, object=cls, cls=cls, what=tr("receives"), name=name)

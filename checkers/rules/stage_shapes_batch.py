@@ -69,11 +69,13 @@ class StageShapesBatch(Rule):
                     if 1 < batch <= _LARGEST and batch not in sizes:
                         wrong.setdefault(batch, []).append(shape)
                 for batch, shapes in wrong.items():
-                    others = tr(", as in %(number)s more", number=len(shapes) - 1) if len(shapes) > 1 else ""
+                    shown, more = ast.unparse(shapes[0]), len(shapes) - 1
                     yield self.finding(
                         place_of(script.module, shapes[0]),
                         fix=_resized(script.module, shapes, min(sizes)),
-                        shape=ast.unparse(shapes[0]) + others,
+                        shape=tr("%(shape)s, as in %(number)s more", shape=shown, number=more)
+                        if more
+                        else shown,
                         batch=batch,
                         size=min(sizes),
                     )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from ..language import listed, tr
+
 Axes = frozenset[str]
 
 TP, PP, DP, CP, EP = (frozenset({axis}) for axis in ("tp", "pp", "dp", "cp", "ep"))
@@ -103,4 +105,4 @@ def lookup(table: list[tuple[re.Pattern[str], Axes]], name: str) -> Axes | None:
 
 def text_of(axes: Axes) -> str:
     """How a message names a group: `tp`, `tp and pp`, `all ranks`."""
-    return "world" if axes == WORLD else " and ".join(sorted(axes, key="tp pp dp cp ep".find))
+    return tr("world") if axes == WORLD else listed(" and ", sorted(axes, key="tp pp dp cp ep".find))

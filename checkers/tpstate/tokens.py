@@ -75,7 +75,11 @@ def of_region(
     held = _INTO[name]
     text = tr("each rank holds its own tokens") if held == OWN else tr("each rank holds all tokens")
     before = tensor.tokens.why if tensor.tokens is not None else None
-    return Tokens(held, flag_in_force(interp) or "", why=interp.step(node, f"`{name}`: {text}", before))
+    return Tokens(
+        held,
+        flag_in_force(interp) or "",
+        why=interp.step(node, tr("`%(name)s`: %(text)s", name=name, text=text), before),
+    )
 
 
 def _is_on(interp: Interpreter, value: Value | None, key: str) -> bool | None:
