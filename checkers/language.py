@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -19,6 +20,8 @@ COUNTED = "%(number)s × %(noun)s"
 """The key under which catalogs say how a number and a noun are put together."""
 
 Value = TypeVar("Value")
+
+_JOINT = re.compile(r"(?<=[\u4e00-\u9fff])(?=[A-Za-z0-9])|(?<=[A-Za-z0-9%])(?=[\u4e00-\u9fff])")
 
 _LOCALE = Path(__file__).parent / "locale"
 _current: ContextVar[str] = ContextVar("language", default="en")
@@ -67,10 +70,11 @@ def tr(template: str, /, **fields: Any) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """`3 stages`, `1 boundary`. What a catalog has for a noun begins with the word that it is counted with."""
+    """`3 stages`, `1 boundary`. A catalog has `× stage`, the noun behind a number."""
     plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}es" if noun.endswith("s") else f"{noun}s"
     english = f"1 {noun}" if number == 1 else f"{number} {plural}"
-    return Translatable(english, COUNTED, {"number": number, "noun": tr(noun)})
+    fields = {"number": number, "noun": Translatable(noun, f"× {noun}", {})}
+    return Translatable(english, COUNTED, fields)
 
 
 def listed(separator: str, parts: Iterable[str]) -> str:
@@ -82,7 +86,7 @@ def listed(separator: str, parts: Iterable[str]) -> str:
 def local(text: str) -> str:
     """A text in the language of the reader: one that `tr` made, or a fixed one that the catalogs have."""
     name = _current.get()
-    return text if name == "en" else _local(text, catalog(name))
+    return text if name == "en" else _spaced(_local(text, catalog(name)))
 
 
 def localized(value: Value) -> Value:
@@ -102,6 +106,12 @@ def _local(text: str, texts: Mapping[str, str]) -> str:
 
 def _said(value: Any, texts: Mapping[str, str]) -> Any:
     return value.local(texts) if isinstance(value, Translatable) else value
+
+
+def _spaced(text: str) -> str:
+    """With a space between Chinese and other words, wherever fields bring them together; code is left as it is."""
+    parts = text.split("`")
+    return "`".join(part if index % 2 else _JOINT.sub(" ", part) for index, part in enumerate(parts))
 
 
 def language() -> str:

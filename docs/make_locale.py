@@ -41,8 +41,12 @@ def of_code() -> Iterator[tuple[str, str]]:
             given = [node.args[SAYING[name]]] if name in SAYING and len(node.args) > SAYING[name] else []
             if name in ("finding", "_found", "_finding"):
                 given += [word.value for word in node.keywords if word.arg in ("message", "advice")]
+            if name == "Section":
+                given += [node.args[0], *getattr(node.args[1], "elts", [node.args[1]])]
+            before = "× " if name == "counted" else ""
             for value in given:
-                yield from ((str(path.relative_to(CHECKERS)), text) for text in _texts(value, tree))
+                for text in _texts(value, tree):
+                    yield str(path.relative_to(CHECKERS)), before + text
 
 
 def _texts(value: ast.expr, tree: ast.Module, follow: bool = True) -> Iterator[str]:

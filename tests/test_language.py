@@ -76,6 +76,13 @@ def test_only_marked_texts_of_plain_data_are_said_otherwise() -> None:
         assert localized(data) == {"name": "original", "note": "原模型", "rows": ("未找到", "not found")}
 
 
+def test_chinese_and_other_words_stand_apart() -> None:
+    forwards = tr("the forward of %(count)s", count=counted(2, "stage"))
+    code = tr("`%(name)s` is here", name="表a")
+    with speaking("zh"):
+        assert [local(forwards), local(code)] == ["2 个 stage 的 forward", "`表a` 在这里"]
+
+
 def test_what_has_no_translation_is_said_in_english() -> None:
     with speaking("zh"):
         assert local(tr("nobody ever says %(what)s", what="this")) == "nobody ever says this"

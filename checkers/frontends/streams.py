@@ -16,7 +16,7 @@ from typing import Any
 
 import typer
 
-from ..language import local, tr
+from ..language import local, localized, tr
 from ..settings import SettingsError
 
 _NOT_WRITTEN = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF}
@@ -95,9 +95,12 @@ def visible(text: str) -> str:
 
 
 def visible_fields(data: Any) -> Any:
-    """`data` with every text of it, in dataclasses and tuples of any depth, as it may be shown; line breaks stay."""
+    """`data` with every text of it, in dataclasses and tuples of any depth, as it may be shown; line breaks stay.
+
+    What `tr` made is in the language of the reader then.
+    """
     if isinstance(data, str) and not isinstance(data, enum.Enum):
-        return "\n".join(map(visible, data.split("\n")))
+        return "\n".join(map(visible, localized(data).split("\n")))
     if isinstance(data, tuple):
         return tuple(map(visible_fields, data))
     if dataclasses.is_dataclass(data) and not isinstance(data, type):

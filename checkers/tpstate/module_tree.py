@@ -20,7 +20,7 @@ from .provider_table import COLUMN, PLAIN, ROW
 from .values import Const, Heap, Obj, Seq, Table, Unknown, Value
 
 _LINEAR = ("torch.nn.Linear", "torch.nn.Bilinear", "torch.nn.MultiheadAttention")
-_KINDS = {COLUMN: "column-parallel", ROW: "row-parallel"}
+_KINDS = {COLUMN: tr("column-parallel"), ROW: tr("row-parallel")}
 _MAX_DEPTH = 24
 
 
