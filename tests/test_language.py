@@ -78,7 +78,7 @@ def test_only_marked_texts_of_plain_data_are_said_otherwise() -> None:
 
 def test_chinese_and_other_words_stand_apart() -> None:
     forwards = tr("the forward of %(count)s", count=counted(2, "stage"))
-    code = tr("`%(name)s` is here", name="表a")
+    code = tr("`%(wrapper)s` is here", wrapper="表a")
     with speaking("zh"):
         assert [local(forwards), local(code)] == ["2 个 stage 的 forward", "`表a` 在这里"]
 
