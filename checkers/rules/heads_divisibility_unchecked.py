@@ -90,7 +90,7 @@ class HeadsDivisibilityUnchecked(Rule):
                 continue
             if any(not atom.isidentifier() for atom in top.poly.atoms()) or not _is_written(event):
                 continue
-            if (event.owner, event.name) in said or _rounds_up(event):
+            if (event.owner, event.name) in said or _rounds_up(event) or _is_asked_later(event):
                 continue
             if event.site.module.name.split(".")[0] in ("vllm", "sglang"):
                 continue
@@ -122,6 +122,17 @@ def _left(event: Divided) -> str:
     node = event.site.node
     left = node.left if isinstance(node, ast.BinOp) else getattr(node, "target", None)
     return ast.unparse(left) if left is not None else event.name
+
+
+def _is_asked_later(event: Divided) -> bool:
+    """Whether a method other than the constructor divides an attribute: what was built with it may have checked it."""
+    init = event.owner.methods.get("__init__") if event.owner is not None else None
+    line = event.site.node.lineno
+    return (
+        init is not None
+        and event.name.startswith("self.")
+        and not init.lineno <= line <= (init.end_lineno or line)
+    )
 
 
 def _rounds_up(event: Divided) -> bool:

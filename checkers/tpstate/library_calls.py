@@ -148,10 +148,9 @@ def _checkpoint(
     if not args:
         return UNKNOWN
     rest = args[1:]
-    megatron = (
-        "torch.utils" not in dotted and bool(rest) and (isinstance(rest[0], Const) or "megatron" in dotted)
-    )
-    if "megatron" in dotted and rest and isinstance(interp.settle(rest[0]), Tensor):
+    flagged = "megatron" in dotted and ".mpu" not in dotted  # that of mpu asked the settings, until 2022
+    megatron = "torch.utils" not in dotted and bool(rest) and (isinstance(rest[0], Const) or flagged)
+    if flagged and rest and isinstance(interp.settle(rest[0]), Tensor):
         interp.emit(Checkpointed, node, bad=FLAG_LEFT_OUT)
     if megatron:
         rest = rest[1:]

@@ -1,0 +1,2 @@
+from .layers import ColumnParallelLinear as ColumnParallelLinear
+from .random import checkpoint as checkpoint
