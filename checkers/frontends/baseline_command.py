@@ -8,8 +8,10 @@ from typing import Annotated
 
 import typer
 
+from ..language import counted, local, tr
 from ..settings import Settings, load_settings
 from .exits import CLEAN, FAILED
+from .lang import Lang
 from .streams import progress, say, visible, working_folder
 
 
@@ -21,6 +23,7 @@ def baseline(
     update: Annotated[
         bool, typer.Option("--update", help="Accept nothing new; only remove what is no longer found.")
     ] = False,
+    lang: Lang = None,
 ) -> None:
     """Accept the findings of today: from now on `check` shows new ones only.
 
@@ -48,11 +51,17 @@ def _accept(paths: Sequence[Path], settings: Settings, update: bool) -> int:
     stale = {entry: count for entry, count in left.items() if is_covered(entry)}
     write_baseline(accepted, known if update else found, files, is_covered)
     for entry in sorted(stale):
-        print(visible(f"no longer found: {shown(entry, accepted)}"))
+        print(visible(local(tr("no longer found: %(entry)s", entry=shown(entry, accepted)))))
     for skip in files.unusable:
-        say(f"{skip.path}: {skip.reason}")
+        say(f"{skip.path}: {local(skip.reason)}")
     where, gone = display(accepted.path), sum(stale.values())
-    total = sum(accepted.entries.values())
-    added = "" if update else f", {len(new)} of them new"
-    print(f"{where}: {total} finding{'' if total == 1 else 's'} accepted{added}; {gone} no longer found.")
+    total = counted(sum(accepted.entries.values()), "finding")
+    if update:
+        said = tr(
+            "%(where)s: %(total)s accepted; %(gone)s no longer found.", where=where, total=total, gone=gone
+        )
+    else:
+        counts = "%(where)s: %(total)s accepted, %(new)s of them new; %(gone)s no longer found."
+        said = tr(counts, where=where, total=total, new=len(new), gone=gone)
+    print(visible(local(said)))
     return FAILED if files.unusable else CLEAN

@@ -16,8 +16,10 @@ from rich.console import Console
 from rich.text import Text
 
 from ..finding import Finding
+from ..language import counted, local, tr
 from ..settings import Settings, load_settings, words
 from .exits import CLEAN, FAILED, FOUND
+from .lang import Lang
 from .streams import progress, say, visible, working_folder
 
 if TYPE_CHECKING:
@@ -41,6 +43,7 @@ def fix(
     select: Annotated[
         str, typer.Option(metavar="NAMES", help="Only these: symbols, ids or beginnings of ids: E71,W7103.")
     ] = "",
+    lang: Lang = None,
 ) -> None:
     """Make the edits that findings carry: those that are safe, or all with --unsafe.
 
@@ -83,7 +86,7 @@ def _fix(
     for line in _outcome(done, chosen, unsafe=unsafe, made=not (diff or check)):
         print(visible(line), file=sys.stderr if diff else sys.stdout)
     for skip in done.unusable:
-        say(f"{skip.path}: {skip.reason}")
+        say(f"{skip.path}: {local(skip.reason)}")
     if done.unusable or any(refused.barred for refused in done.refused):
         return FAILED
     return FOUND if check and done.after else CLEAN
@@ -96,17 +99,21 @@ def _outcome(done: Repair, chosen: set[str], *, unsafe: bool, made: bool) -> Ite
         parts = [symbol if count == 1 else f"{symbol} ({count})" for symbol, count in sorted(counts.items())]
         yield f"{path}: {', '.join(parts)}"
     for refused in done.refused:
-        place = refused.finding.place
-        yield f"{place.path}:{place.line}: {refused.finding.symbol} is left as it is: {refused.reason}"
-    verb = "Fixed" if made else "Would fix"
-    where = f" in {_count(len(done.after), 'file')}" if done.after else ""
+        said = tr("%(rule)s is left as it is: %(why)s", rule=refused.finding.symbol, why=refused.reason)
+        yield f"{refused.finding.place.path}:{refused.finding.place.line}: {local(said)}"
     left = [finding for finding in done.remaining if finding.symbol in chosen]
     tried = {refused.finding for refused in done.refused}
     readers = [f for f in left if f.fix is not None and f.fix.applicability == "unsafe" and f not in tried]
-    rest = [f"{_count(len(left), 'finding')} left"] if left else []
-    if readers and not unsafe:
-        rest.append(f"{len(readers)} with an edit that needs a reader (--unsafe; --diff shows it)")
-    yield f"{verb} {_count(len(done.fixed), 'finding')}{where}{'; ' if rest else ''}{', '.join(rest)}."
+    fixed, files = counted(len(done.fixed), "finding"), counted(len(done.after), "file")
+    if made:
+        yield local(tr("Fixed %(findings)s in %(files)s.", findings=fixed, files=files))
+    else:
+        yield local(tr("Would fix %(findings)s in %(files)s.", findings=fixed, files=files))
+    if left and readers and not unsafe:
+        said = "%(findings)s left, %(readers)s of them with an edit that needs a reader (--unsafe; --diff shows it)."
+        yield local(tr(said, findings=counted(len(left), "finding"), readers=len(readers)))
+    elif left:
+        yield local(tr("%(findings)s left.", findings=counted(len(left), "finding")))
 
 
 def _print_patch(shown: str, before: bytes, after: bytes) -> None:
@@ -132,7 +139,3 @@ _COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 def _lines(data: bytes) -> list[bytes]:
     parts = data.split(b"\n")
     return [part + b"\n" for part in parts[:-1]] + ([parts[-1]] if parts[-1] else [])
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" + ("" if number == 1 else "s")

@@ -17,6 +17,7 @@ from typing import Any
 
 from ..files.discovery import FileSet, display
 from ..finding import Finding
+from ..language import tr
 from ..settings import Settings, SettingsError
 from .git import head_of, renames
 from .identity import Identity, identities
@@ -43,9 +44,8 @@ class Baseline:
         try:
             data = json.loads(path.read_text("utf-8"))
             if data["version"] != VERSION:
-                raise SettingsError(
-                    f"{path}: written by another version of onescience-check; write it anew: baseline"
-                )
+                said = "%(path)s: written by another version of onescience-check; write it anew: baseline"
+                raise SettingsError(tr(said, path=path))
             entries = Counter(
                 {
                     Identity(name, row["symbol"], row["in"], row["line"]): int(row.get("count", 1))
@@ -56,9 +56,11 @@ class Baseline:
         except FileNotFoundError:
             return cls(path)
         except OSError as error:
-            raise SettingsError(f"{path}: cannot be read: {(error.strerror or str(error)).lower()}") from None
+            why = (error.strerror or str(error)).lower()
+            raise SettingsError(tr("%(path)s: cannot be read: %(why)s", path=path, why=why)) from None
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-            raise SettingsError(f"{path}: is no baseline: {' '.join(str(error).split())}") from None
+            text = " ".join(str(error).split())
+            raise SettingsError(tr("%(path)s: is no baseline: %(text)s", path=path, text=text)) from None
         return cls(path, entries, str(data.get("revision", "")))
 
     def write(self) -> None:
@@ -150,7 +152,8 @@ def _replace(path: Path, text: str) -> None:
         os.chmod(name, 0o644)
         os.replace(name, path)
     except OSError as error:
-        raise SettingsError(f"{path}: cannot be written: {(error.strerror or str(error)).lower()}") from None
+        why = (error.strerror or str(error)).lower()
+        raise SettingsError(tr("%(path)s: cannot be written: %(why)s", path=path, why=why)) from None
 
 
 def shown(entry: Identity, baseline: Baseline) -> str:

@@ -20,6 +20,7 @@ from ..files.discovery import FileSet
 from ..files.source import Unusable, decode, read_bytes
 from ..files.walk import NEVER
 from ..finding import Finding, Result
+from ..language import tr
 from ..settings import Settings, SettingsError
 from .git import Changed, GitFailed, changed_since, commit_of, git, listed, top_of
 from .identity import Identity, identities
@@ -51,7 +52,7 @@ class Change:
             commit = commit_of(top, wanted)
             return cls(top, commit, changed_since(top, commit, untracked=not is_hook), is_hook)
         except GitFailed as error:
-            raise SettingsError(f"changed-since: git says: {error}") from None
+            raise SettingsError(tr("changed-since: git says: %(text)s", text=error)) from None
 
     def narrowed(self, result: Result, files: FileSet, paths: Sequence[Path], settings: Settings) -> Result:
         """The result without what was found before; of the undecided places, those on changed lines."""
@@ -62,7 +63,7 @@ class Change:
             try:
                 self._restore(top)
             except GitFailed as error:
-                raise SettingsError(f"changed-since: git says: {error}") from None
+                raise SettingsError(tr("changed-since: git says: %(text)s", text=error)) from None
             before = self._before(top, paths, settings)
             owns = identities(result.findings, files.source, lambda shown: self._old_name(self._name(shown)))
             kept = []

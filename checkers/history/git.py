@@ -7,6 +7,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..language import tr
 from ..settings import SettingsError
 
 _QUIET = {"GIT_OPTIONAL_LOCKS": "0", "GIT_LFS_SKIP_SMUDGE": "1", "LC_ALL": "C"}
@@ -31,7 +32,8 @@ def git(folder: Path, *arguments: str, **variables: str) -> bytes:
             stdin=subprocess.DEVNULL,
         )
     except OSError as error:
-        raise SettingsError(f"git cannot be run: {(error.strerror or str(error)).lower()}") from None
+        why = (error.strerror or str(error)).lower()
+        raise SettingsError(tr("git cannot be run: %(why)s", why=why)) from None
     if done.returncode:
         said = done.stderr.decode(errors="replace").strip().splitlines()
         raise GitFailed(said[-1] if said else f"git {arguments[0]} failed")
@@ -50,11 +52,11 @@ def top_of(paths: list[Path]) -> Path:
         try:
             tops.add(Path(os.fsdecode(git(folder, "rev-parse", "--show-toplevel").rstrip(b"\n"))))
         except GitFailed as error:
-            raise SettingsError(f"{path}: not in a git repository that can be read: {error}") from None
+            said = "%(path)s: not in a git repository that can be read: %(why)s"
+            raise SettingsError(tr(said, path=path, why=error)) from None
     if len(tops) != 1:
-        raise SettingsError(
-            f"the checked paths lie in several git repositories: {', '.join(sorted(map(str, tops)))}"
-        )
+        said = "the checked paths lie in several git repositories: %(tops)s"
+        raise SettingsError(tr(said, tops=", ".join(sorted(map(str, tops)))))
     return tops.pop()
 
 
@@ -68,27 +70,27 @@ def commit_of(top: Path, revision: str) -> str:
         head = _resolved(top, "HEAD")
     except GitFailed:
         if revision != "HEAD":
-            raise SettingsError(
-                f"changed-since: nothing is committed yet, so there is no {revision!r}"
-            ) from None
+            said = "changed-since: nothing is committed yet, so there is no %(revision)s"
+            raise SettingsError(tr(said, revision=repr(revision))) from None
         return _text(git(top, "hash-object", "-t", "tree", os.devnull))
     is_shallow = _text(git(top, "rev-parse", "--is-shallow-repository")) == "true"
-    hint = (
-        "this clone is shallow: fetch more of its history, by `git fetch --unshallow` or `fetch-depth: 0` in a CI step"
-        if is_shallow
-        else "`git log --oneline` and `git branch --all` list what there is"
-    )
+    if is_shallow:
+        hint = tr(
+            "this clone is shallow: fetch more of its history, `git fetch --unshallow` or `fetch-depth: 0` in CI"
+        )
+    else:
+        hint = tr("`git log --oneline` and `git branch --all` list what there is")
     try:
         wanted = _resolved(top, revision)
     except GitFailed:
-        raise SettingsError(f"changed-since: there is no revision {revision!r}; {hint}") from None
+        said = "changed-since: there is no revision %(revision)s; %(hint)s"
+        raise SettingsError(tr(said, revision=repr(revision), hint=hint)) from None
     try:
         return _text(git(top, "merge-base", wanted, head))
     except GitFailed:
         if is_shallow:
-            raise SettingsError(
-                f"changed-since: where {revision!r} and HEAD part cannot be seen; {hint}"
-            ) from None
+            said = "changed-since: where %(revision)s and HEAD part cannot be seen; %(hint)s"
+            raise SettingsError(tr(said, revision=repr(revision), hint=hint)) from None
         return wanted  # no common history: the trees themselves are compared
 
 

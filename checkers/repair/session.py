@@ -15,6 +15,7 @@ from pathlib import Path
 from ..engine import Progress
 from ..files.source import Unusable, decode, parse, read_bytes
 from ..finding import Edit, Finding, Skipped
+from ..language import tr
 from ..settings import Settings
 from .looking import Look, key_of, look
 from .text import Unfit, edited, overlap
@@ -114,16 +115,18 @@ class _Session:
         for shown in dict.fromkeys(edit.place.path for edit in _edits(finding)):
             source = now.files.source(shown)
             if source is None or source.path not in now.files.targets:
-                return Refused(finding, f"{shown} is not among the checked paths")
+                return Refused(finding, tr("%(path)s is not among the checked paths", path=shown))
             if reason := self.barred.get(source.path) or why_not_written(source.path):
-                return Refused(finding, f"{shown} {reason}", barred=True)
+                return Refused(finding, tr("%(path)s %(reason)s", path=shown, reason=reason), barred=True)
             if source.path not in self._bytes:
                 try:
                     self._bytes[source.path] = read_bytes(source.path)
                     if decode(self._bytes[source.path]) != source.text:
-                        raise Unusable("changed meanwhile")
+                        raise Unusable(tr("changed meanwhile"))
                 except Unusable as error:
-                    return Refused(finding, f"{shown}: {error}", barred=True)
+                    return Refused(
+                        finding, tr("%(path)s %(reason)s", path=shown, reason=error.args[0]), barred=True
+                    )
         return None
 
     def _settle(
@@ -157,7 +160,8 @@ class _Session:
                 changed[source.path] = edited(changed.get(source.path, self._bytes[source.path]), own)
                 parse(source.path, shown, changed[source.path])
             except (Unfit, Unusable) as error:
-                return _Refusal(f"{shown}: {error}", [f for f in findings if _touches(f, shown)])
+                why = tr("%(path)s: %(why)s", path=shown, why=error.args[0])
+                return _Refusal(why, [finding for finding in findings if _touches(finding, shown)])
         after = look(self.paths, self.settings, changed, self.progress)
         return _judge(start, after, findings, edits) or after
 
@@ -171,14 +175,14 @@ def _judge(
     surplus = sorted(found - expected)
     if staying := [key for key in surplus if key in wanted]:
         suspects = [f for f in findings if key_of(f, edits.get(f.place.path, ())) in staying]
-        return _Refusal("the finding would stay", suspects)
+        return _Refusal(tr("the finding would stay"), suspects)
     for path, symbol, line in surplus:
         near = [finding for finding in findings if _touches(finding, path)]
-        return _Refusal(f"it would bring {symbol} at {path}:{line}", near)
+        why = tr("it would bring %(rule)s at %(place)s", rule=symbol, place=f"{path}:{line}")
+        return _Refusal(why, near)
     for path, reason in sorted(after.skipped - start.skipped):
-        return _Refusal(
-            f"{path} could not be checked any more: {reason}", [f for f in findings if _touches(f, path)]
-        )
+        why = tr("%(path)s could not be checked any more: %(reason)s", path=path, reason=reason)
+        return _Refusal(why, [finding for finding in findings if _touches(finding, path)])
     return None
 
 

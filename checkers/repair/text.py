@@ -9,6 +9,7 @@ from collections.abc import Iterable
 
 from ..files.source import Unusable, encoding_of
 from ..finding import Edit
+from ..language import tr
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _Point = tuple[int, int]
@@ -28,9 +29,9 @@ def edited(data: bytes, edits: Iterable[Edit]) -> bytes:
         encoding = encoding_of(data)
         text = data.decode(encoding)
     except (Unusable, ValueError, LookupError) as error:
-        raise Unfit(str(error)) from None
+        raise Unfit(error.args[0] if isinstance(error, Unusable) else str(error)) from None
     if text.encode(encoding) != data:
-        raise Unfit(f"its {encoding} bytes cannot be written back as they were")
+        raise Unfit(tr("its %(encoding)s bytes cannot be written back as they were", encoding=encoding))
     ends = list(_LINE_END.finditer(text))
     starts = [0, *(end.end() for end in ends)]
     ordered = sorted(edits, key=lambda edit: (edit.place.line, edit.place.column))
@@ -44,7 +45,7 @@ def edited(data: bytes, edits: Iterable[Edit]) -> bytes:
     try:
         return "".join((*parts, text[done:])).encode(encoding)
     except UnicodeError:
-        raise Unfit(f"the edit has characters that {encoding} has not") from None
+        raise Unfit(tr("the edit has characters that %(encoding)s has not", encoding=encoding)) from None
 
 
 def _with_line_ends(text: str, ends: list[re.Match[str]], line: int) -> str:
@@ -65,13 +66,13 @@ def _keep_comments(text: str, edits: list[Edit]) -> None:
             t for t in tokenize.generate_tokens(io.StringIO(lines).readline) if t.type == tokenize.COMMENT
         ]
     except (tokenize.TokenError, SyntaxError):
-        raise Unfit("its comments cannot be told from its code") from None
+        raise Unfit(tr("its comments cannot be told from its code")) from None
     for token in tokens:
         for edit in spans:
             if (edit.place.line, edit.place.column) <= token.start < _end(edit):
                 stands_behind = bool(token.line[: token.start[1]].strip())
                 if token.string not in edit.text and (edit.text or not stands_behind):
-                    raise Unfit(f"the comment of line {token.start[0]} would be lost")
+                    raise Unfit(tr("the comment of line %(line)s would be lost", line=token.start[0]))
 
 
 def _end(edit: Edit) -> _Point:

@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from ..files.source import Unusable, read_bytes
+from ..language import tr
 
 
 def why_not_written(path: Path) -> str:
@@ -18,11 +19,11 @@ def why_not_written(path: Path) -> str:
     try:
         found = os.lstat(path)
     except OSError as error:
-        return f"cannot be reached: {(error.strerror or str(error)).lower()}"
+        return tr("cannot be reached: %(why)s", why=(error.strerror or str(error)).lower())
     if stat.S_ISLNK(found.st_mode):
-        return f"is a link: name the file it leads to, {os.path.realpath(path)}"
+        return tr("is a link: name the file it leads to, %(path)s", path=os.path.realpath(path))
     if not found.st_mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH) or not os.access(path, os.W_OK):
-        return "is read-only"
+        return tr("is read-only")
     return ""
 
 
@@ -62,9 +63,9 @@ def write_all(before: Mapping[Path, bytes], after: Mapping[Path, bytes]) -> dict
 
 def _changed(path: Path, before: bytes) -> str:
     try:
-        return "" if read_bytes(path) == before else "changed meanwhile"
+        return "" if read_bytes(path) == before else tr("changed meanwhile")
     except Unusable as error:
-        return f"is {error}"
+        return tr("is %(reason)s", reason=error.args[0])
 
 
 def _beside(path: Path, data: bytes) -> Path:
@@ -84,4 +85,4 @@ def _beside(path: Path, data: bytes) -> Path:
 
 
 def _why(error: OSError) -> str:
-    return f"cannot be written: {(error.strerror or str(error)).lower()}"
+    return tr("cannot be written: %(why)s", why=(error.strerror or str(error)).lower())

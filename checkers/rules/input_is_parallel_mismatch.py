@@ -15,6 +15,7 @@ from ..tpstate.inputs import Verdict, believes_split, judge, size
 from ..tpstate.layers import label
 from ..tpstate.provider_table import COLUMN, ROW
 from ..tpstate.symbols import Poly
+from ..tpstate.values import Tensor
 from ..tpstate.verdicts import at, by_site, evidence, first_certain, owner_name, site_place, why
 
 if TYPE_CHECKING:
@@ -38,8 +39,8 @@ class InputIsParallelMismatch(Rule):
     maturity = "stable"
     fix_kind = "safe"
     fix_note = (
-        "The layer fails as it is at two ranks; with one rank the flag changes nothing. Left alone where "
-        "other calls of the same layer need the flag as it is written."
+        "The layer fails as it is at two ranks; with one rank the flag changes nothing. Where a gather in front is the "
+        "odd one, it goes instead. Left alone where other calls of the same layer need the flag as it is written."
     )
 
     bad = """
@@ -106,6 +107,7 @@ class InputIsParallelMismatch(Rule):
         built = event.layer.made_at
         calls = [other for other in analysis.log.events if type(other) is ParallelCall]
         swap = _swapped(event, [other for other in calls if other.stack == event.stack]) if told else None
+        keeps = _gathering(event, calls, analysis) if told and swap is None else None
         return self.finding(
             site_place(event.site),
             object=owner_name(event),
@@ -120,9 +122,11 @@ class InputIsParallelMismatch(Rule):
                     ),
                 ),
             ),
-            fix=_flip(event, told, calls) if swap is None else None,
+            fix=_keep_shares(keeps) if keeps else _flip(event, told, calls) if swap is None else None,
             decided=decided,
-            advice=swap,
+            advice=_KEEP if keeps else swap,
+            producer=label(keeps.layer) if keeps else "",
+            there=keeps.layer.made_at.node.lineno if keeps else 0,
             layer=label(event.layer),
             told=told,
             state=tr("full: every rank holds the whole last dimension")
@@ -142,6 +146,47 @@ class InputIsParallelMismatch(Rule):
             advice="",
             layer=label(event.layer),
         )
+
+
+_KEEP = (
+    "Write `gather_output=False` where `%(producer)s` is built (line %(there)d): each rank keeps its share, which is "
+    "what `%(layer)s` takes."
+)
+
+
+def _gathering(event: ParallelCall, calls: list[ParallelCall], analysis: Analysis) -> ParallelCall | None:
+    """The call whose gathered output goes to a row layer and nowhere else, with nothing between that needs it whole."""
+    given = event.given
+    if (
+        not isinstance(given, Tensor)
+        or given.role != "gathered"
+        or not analysis.interpreter.used_once(given.tag)
+    ):
+        return None
+    lines = {(step.path, step.line) for step in (given.why.chain() if given.why is not None else ())}
+    found = [
+        call
+        for call in calls
+        if call.row.kind == COLUMN
+        and call.owner is event.owner
+        and (call.site.module.display, call.site.node.lineno) in lines
+    ]
+    layers = {call.layer.made_at.key for call in found}
+    places = {call.site.key for call in calls if call.layer.made_at.key in layers}
+    return found[0] if len(layers) == len(places) == 1 and _gather_flag(found[0]) is not None else None
+
+
+def _gather_flag(call: ParallelCall) -> ast.Constant | None:
+    """The `True` of `gather_output=True` where a layer is built."""
+    node = call.layer.made_at.node
+    words = node.keywords if isinstance(node, ast.Call) else []
+    values = [word.value for word in words if word.arg == "gather_output"]
+    return values[0] if values and isinstance(values[0], ast.Constant) and values[0].value is True else None
+
+
+def _keep_shares(producer: ParallelCall) -> Fix | None:
+    flag = _gather_flag(producer)
+    return safe(replace(producer.layer.made_at.module, flag, "False")) if flag is not None else None
 
 
 def _flip(event: ParallelCall, told: bool | None, calls: list[ParallelCall]) -> Fix | None:

@@ -54,7 +54,8 @@ def test_safe_edits_are_made_and_the_rest_is_named(fix: Run, tmp_path: Path) -> 
     assert (code, err) == (0, "")
     assert out == (
         "model.py: parallel-linear-tuple-used\n"
-        "Fixed 1 finding in 1 file; 1 finding left, 1 with an edit that needs a reader (--unsafe; --diff shows it).\n"
+        "Fixed 1 finding in 1 file.\n"
+        "1 finding left, 1 of them with an edit that needs a reader (--unsafe; --diff shows it).\n"
     )
     assert (tmp_path / "model.py").read_text() == PAIR
 
@@ -68,7 +69,7 @@ def test_unsafe_edits_are_made_when_asked(fix: Run, tmp_path: Path) -> None:
 
 def test_a_second_run_says_that_nothing_is_to_do(fix: Run) -> None:
     fix("--unsafe")
-    assert fix("--unsafe") == (0, "Fixed 0 findings.\n", "")
+    assert fix("--unsafe") == (0, "Fixed 0 findings in 0 files.\n", "")
 
 
 def test_only_the_selected_rules(fix: Run, tmp_path: Path) -> None:
@@ -84,7 +85,7 @@ def test_an_unknown_name_is_refused(fix: Run) -> None:
 
 def test_check_writes_nothing_and_fails_where_something_is_to_do(fix: Run, tmp_path: Path) -> None:
     code, out, _ = fix("--check")
-    assert code == 1 and out.splitlines()[-1].startswith("Would fix 1 finding in 1 file")
+    assert code == 1 and "Would fix 1 finding in 1 file.\n" in out
     assert (tmp_path / "model.py").read_text() == FORGOTTEN
     fix()
     assert fix("--check")[0] == 0
