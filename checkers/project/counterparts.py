@@ -15,6 +15,7 @@ from .project import External, Project
 from .registries import registries
 
 _VARIANT = re.compile(r"(.+)_distributed(_\d+stage)?$")
+_MAX_BELOW = 200
 _STAGE = re.compile(r"_?[sS]tage\d+$")
 
 
@@ -55,7 +56,41 @@ def _missing(project: Project) -> list[Missing]:
                 continue
             done.add(id(cls))
             found.append(Missing(cls, layer, variant, *used.get(style, (model, node))))
+        for cls in _below(project, model, targets):
+            layer = (
+                _own_linear(project, cls) if id(cls) not in done and not is_named_distributed(cls) else None
+            )
+            chosen = next((use for use in _chosen(project) if targets.get(use[0]) is cls), None)
+            if layer is not None and chosen is not None:
+                done.add(id(cls))
+                found.append(Missing(cls, layer, variant, *chosen[1:]))
     return found
+
+
+def _below(project: Project, model: ClassFacts, targets: dict[str, ClassFacts]) -> Iterator[ClassFacts]:
+    """The modules of a model's modules, by style or by name, itself and those it chooses itself left out."""
+    seen, waiting = {id(model)}, [(model, 0)]
+    while waiting:
+        cls, depth = waiting.pop(0)
+        parts = [targets.get(style) for style, _ in _styles(cls)]
+        init = cls.methods.get("__init__")
+        for node in walk(init) if init is not None else ():
+            if isinstance(node, ast.Call):
+                ref = project.resolve_expression(cls.module, node.func)
+                parts.append(ref if isinstance(ref, ClassFacts) and project.is_module_class(ref) else None)
+        for part in parts:
+            if part is not None and id(part) not in seen and len(seen) < _MAX_BELOW:
+                seen.add(id(part))
+                waiting.append((part, depth + 1))
+                if depth:
+                    yield part
+
+
+def _chosen(project: Project) -> Iterator[tuple[str, ClassFacts, ast.Call]]:
+    """The styles that distributed modules choose."""
+    for cls in distributed_classes(project):
+        for style, node in _styles(cls):
+            yield style, cls, node
 
 
 def _originals(project: Project) -> Iterator[tuple[ClassFacts, str, list[ClassFacts]]]:

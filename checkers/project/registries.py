@@ -88,6 +88,12 @@ def _target(project: Project, module: ModuleFacts, value: ast.expr) -> tuple[Cla
         home = project.find_module(holder, module) if holder else None
         if isinstance(home, ModuleFacts) and not _binds(project, home, name):
             return None, tr("module `%(holder)s` does not define `%(name)s`", holder=holder, name=name)
+        if (
+            home is None
+            and holder
+            and any(edge.kind == "module" and name in edge.names for edge in module.edges)
+        ):
+            return None, _absent(project, module, holder)
     return None, ""
 
 

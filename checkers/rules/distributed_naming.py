@@ -9,17 +9,23 @@ from typing import TYPE_CHECKING
 from ..facts.module import ClassFacts
 from ..finding import Finding
 from ..language import tr
-from ..project.distributed import distributed_classes, original_path
-from ..project.registries import registries
+from ..project.distributed import distributed_classes, is_named_distributed, original_of, original_path
+from ..project.project import Project
+from ..project.registries import Registry, registries
 from ..rule import Rule, Scope, Symptom
 from ..tpstate.callers import head
-from ..tpstate.events import Site
+from ..tpstate.config_chain import provider_of
+from ..tpstate.events import Built, Site
 
 if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
 
 _NAME = re.compile(r"[A-Z]\w*[a-z0-9]Distributed[A-Z0-9]\w*$|Distributed([A-Z][a-z0-9]+|[A-Z0-9]+)$")
 """`{Style}Distributed{Type}`, or one that all styles share: `DistributedMlp`."""
+
+
+_PARALLEL = re.compile(r"Parallel|TensorParallel|Sharded|TP(?=[A-Z]|$)")
+"""Words that stand where the guide has `Distributed`."""
 
 
 class DistributedNaming(Rule):
@@ -69,9 +75,42 @@ class DistributedNaming(Rule):
             if cls.module.path.parent in folders:
                 by_module.setdefault(id(cls.module), []).append(cls)
         for classes in by_module.values():
-            yield from self._of_file(classes)
+            yield from self._of_file(project, classes)
+        yield from self._unnamed(analysis)
+        for registry in registries(project):
+            yield from self._elsewhere(registry)
 
-    def _of_file(self, classes: list[ClassFacts]) -> Iterator[Finding]:
+    def _unnamed(self, analysis: Analysis) -> Iterator[Finding]:
+        """Registered modules that build parallel layers and are not named so."""
+        split = {
+            id(event.owner) for event in analysis.log.events if type(event) is Built and provider_of(event)
+        }
+        entries = [entry for registry in registries(analysis.project) for entry in registry.entries]
+        for cls in {id(entry.target): entry.target for entry in entries}.values():
+            if cls is not None and id(cls) in split and not is_named_distributed(cls):
+                yield self._finding(
+                    cls,
+                    f"`{cls.name}` holds parallel layers and is not named as {{Style}}Distributed{{Type}}",
+                    _renamed(cls.name, _PARALLEL.sub("", cls.name)),
+                )
+
+    def _elsewhere(self, registry: Registry) -> Iterator[Finding]:
+        """Distributed modules of a registry that lie in the folder of another family, away from their originals."""
+        home = registry.module.path.parent
+        plain = {entry.style: entry.target for entry in registry.entries if entry.target is not None}
+        for entry in registry.entries:
+            cls, original = entry.target, plain.get(entry.style.replace("Distributed", "", 1))
+            if cls is None or original is None or original is cls or not is_named_distributed(cls):
+                continue
+            folder, right = cls.module.path.parent, original.module.path.parent
+            if folder != right and right == home:
+                yield self._finding(
+                    cls,
+                    f"`{cls.name}` lies in `{folder.name}`, and the module it was made from in `{right.name}`",
+                    f"Move the file to `{right.name}`, beside `{original.module.path.name}`.",
+                )
+
+    def _of_file(self, project: Project, classes: list[ClassFacts]) -> Iterator[Finding]:
         wrong = [cls for cls in classes if not _NAME.match(cls.name)]
         for cls in wrong:
             style = cls.name.replace("Distributed", "", 1)
@@ -86,12 +125,31 @@ class DistributedNaming(Rule):
         named = any(cls.name.lower() in stems for cls in classes) or (
             original is not None and original.is_file()
         )
+        for cls in classes[1:] if named else ():
+            yield from self._shares_file(project, cls)
         if not named and not wrong:
             cls = classes[0]
             yield self._finding(
                 cls,
                 tr("`%(cls)s` lives in `%(module)s`", cls=cls.name, module=module.path.name),
                 tr("Name the file `%(file)s.py`.", file=cls.name.lower()),
+            )
+
+    def _shares_file(self, project: Project, cls: ClassFacts) -> Iterator[Finding]:
+        """A class in the file of another one, though what it was made from has a file of its own."""
+        found, module = original_of(project, cls), cls.module
+        if (
+            found is None
+            or found.module is module
+            or module.path.stem.lower().replace("_", "") == cls.name.lower()
+        ):
+            return
+        own = found.module.path.stem.lower().replace("_", "") == found.name.lower()
+        if own and original_path(module.path) != found.module.path:
+            yield self._finding(
+                cls,
+                f"`{cls.name}` lives in `{module.path.name}`, and `{found.name}` in a file of its own",
+                f"Give it a file of its own, `{cls.name.lower()}.py`.",
             )
 
     def _finding(self, cls: ClassFacts, problem: str, hint: str) -> Finding:

@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING
 
 from ..facts.module import ClassFacts
 from ..facts.nodes import walk
-from ..finding import Finding
+from ..finding import Evidence, Finding
 from ..language import tr
 from ..project.counterparts import missing_counterparts
-from ..project.distributed import distributed_name, is_named_distributed
+from ..project.distributed import distributed_classes, distributed_name, is_named_distributed, original_of
 from ..project.project import External
 from ..project.registries import registries, wrappers
+from ..project.stages import Stages
 from ..rule import Rule, Scope, Symptom
-from ..tpstate.callers import callee_text, owner_of
+from ..tpstate.callers import by_written_call, callee_text, owner_of
 from ..tpstate.config_chain import provider_of
-from ..tpstate.events import Built, Site
+from ..tpstate.events import Built, Rejected, Site
 from ..tpstate.values import Const
 from ..tpstate.verdicts import at, site_place
 
@@ -105,8 +106,13 @@ class NonDistributedStyleInChain(Rule):
         built = [event for event in analysis.log.events if type(event) is Built]
         styles = _styles(analysis)
         split = _split(built)
-        stage_of = _below_split_stages(built, styles, split)
+        stage_of = _below_split_stages(built, styles, split, _families(analysis))
         elsewhere = {id(found.cls) for found in missing_counterparts(analysis.project)}
+        originals = [
+            (original_of(analysis.project, cls), cls) for cls in distributed_classes(analysis.project)
+        ]
+        counterparts = {id(cls): other for cls, other in originals if cls is not None}
+        rejected = {site.key for site, _, _ in by_written_call(analysis.log.events, Rejected)}
         seen = set()
         for event in built:
             cls = _styled(event, styles)
@@ -116,10 +122,16 @@ class NonDistributedStyleInChain(Rule):
                 continue
             layer = _plain_layer(analysis, cls)
             site = event.site
-            if layer is None or site.key in seen:
+            owner = owner_of(site)
+            if site.key in seen or not _is_split(owner, split):
+                continue
+            if layer is None:
+                other = counterparts.get(id(cls))
+                if other is not None and site.key not in rejected:
+                    seen.add(site.key)
+                    yield self._plain(event, cls, other, stage_of[id(event.root)])
                 continue
             seen.add(site.key)
-            owner = owner_of(site)
             yield self.finding(
                 site_place(site),
                 object=owner.name if owner is not None else event.root.name,
@@ -130,6 +142,20 @@ class NonDistributedStyleInChain(Rule):
                 cls=cls.name,
                 wanted=distributed_name(cls),
             )
+
+    def _plain(self, event: Built, cls: ClassFacts, other: ClassFacts, root: str) -> Finding:
+        """The style of the plain module, where its distributed counterpart is there to be chosen."""
+        owner = owner_of(event.site)
+        return self.finding(
+            site_place(event.site),
+            object=owner.name if owner is not None else root,
+            evidence=(Evidence(other.module.display, other.node.lineno, f"`{other.name}` is here"),),
+            message="`%(call)s` below `%(root)s` is the plain module, though `%(wanted)s` is there",
+            call=callee_text(event.site),
+            root=root,
+            cls=cls.name,
+            wanted=other.name,
+        )
 
 
 Styles = dict[int, dict[str, ClassFacts]]
@@ -155,13 +181,25 @@ def _styled(event: Built, styles: Styles) -> ClassFacts | None:
     return styles.get(id(event.obj.cls.facts), {}).get(str(style.value))
 
 
+def _families(analysis: Analysis) -> dict[int, list[int]]:
+    """The stages of the same model, for each stage."""
+    families = analysis.project.knowledge(Stages).families
+    return {
+        id(stage.cls): [id(other.cls) for other in family.stages]
+        for family in families
+        for stage in family.stages
+    }
+
+
 def _split(built: list[Built]) -> set[int]:
     """The classes that build parallel layers themselves."""
     return {id(event.owner) for event in built if provider_of(event) is not None}
 
 
-def _below_split_stages(built: list[Built], styles: Styles, split: set[int]) -> dict[int, str]:
-    """Every class that a stage builds, however deep, with the stage's name; stages without parallel layers left out.
+def _below_split_stages(
+    built: list[Built], styles: Styles, split: set[int], families: dict[int, list[int]]
+) -> dict[int, str]:
+    """Every class that a stage builds, however deep, with the stage's name; models without parallel layers left out.
 
     Modules built alike are followed once, so what a class builds is gathered over all that was seen.
     """
@@ -174,18 +212,28 @@ def _below_split_stages(built: list[Built], styles: Styles, split: set[int]) -> 
             for part in (event.obj.cls.facts, _styled(event, styles), event.owner):
                 if part is not None:
                     below.setdefault(id(event.root), set()).add(id(part))
+    reached = {stage: _reached(stage, below) for stage in stages}
     found: dict[int, str] = {}
     for stage, name in stages.items():
-        reached: set[int] = set()
-        waiting = [stage]
-        while waiting:
-            key = waiting.pop()
-            if key not in reached:
-                reached.add(key)
-                waiting += below.get(key, ())
-        if reached & split:
-            found.update({key: found.get(key, name) for key in reached})
+        if any(reached[other] & split for other in families.get(stage, [stage]) if other in reached):
+            found.update({key: found.get(key, name) for key in reached[stage]})
     return found
+
+
+def _reached(stage: int, below: dict[int, set[int]]) -> set[int]:
+    reached: set[int] = set()
+    waiting = [stage]
+    while waiting:
+        key = waiting.pop()
+        if key not in reached:
+            reached.add(key)
+            waiting += below.get(key, ())
+    return reached
+
+
+def _is_split(owner: ClassFacts | None, split: set[int]) -> bool:
+    """Whether code belongs to the distributed chain: a plain module chooses plain styles rightly."""
+    return owner is not None and (_is_stage(owner) or is_named_distributed(owner) or id(owner) in split)
 
 
 def _is_stage(cls: ClassFacts) -> bool:

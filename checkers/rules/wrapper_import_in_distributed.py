@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..facts.module import ClassFacts
+from ..facts.module import ClassFacts, ImportEdge, ModuleFacts
 from ..finding import Evidence, Finding
 from ..language import tr
 from ..project.imports import is_distributed_module
+from ..project.project import Project, Ref
 from ..project.registries import wrappers
 from ..rule import Rule, Symptom
 from ..tpstate.verdicts import place_of
@@ -26,7 +27,7 @@ class WrapperImportInDistributed(Rule):
     why = "The wrapper names, and often imports, every module of its family: one more import closes a circle."
     symptom = Symptom.TRAP
     runtime = "ImportError: cannot import name … from partially initialized module, as soon as the registry is not lazy"
-    limits = "Wrappers of other families, imports inside functions and under TYPE_CHECKING are right."
+    limits = "Wrappers of other families are right, and imports under TYPE_CHECKING. An import inside a function counts."
     guide = "Principles: no circular imports"
 
     bad = """
@@ -78,9 +79,9 @@ class WrapperImportInDistributed(Rule):
                 continue
             for edge in module.edges:
                 for wrapper in own:
-                    if edge.kind != "module" or wrapper.name not in edge.names:
+                    if edge.kind not in ("module", "function") or wrapper.name not in edge.names:
                         continue
-                    if project.resolve(module, wrapper.name) is wrapper:
+                    if _imported(project, module, edge, wrapper) is wrapper:
                         yield self.finding(
                             place_of(module, edge.node),
                             object=module.name,
@@ -94,3 +95,11 @@ class WrapperImportInDistributed(Rule):
                             module=module.name,
                             wrapper=wrapper.name,
                         )
+
+
+def _imported(project: Project, module: ModuleFacts, edge: ImportEdge, wrapper: ClassFacts) -> Ref | None:
+    """What an import of a wrapper's name gives, at the top of a file or inside a function."""
+    if edge.kind == "module":
+        return project.resolve(module, wrapper.name)
+    source = project.find_module(module.absolute(edge.module), module)
+    return project.resolve(source, wrapper.name) if isinstance(source, ModuleFacts) else None

@@ -12,8 +12,3 @@ class IceDistributedFuser(nn.Module):
     def __init__(self, dim):
         super().__init__()
         self.rest: OneFuser | None = None
-
-    def grow(self):
-        from .onefuser import OneFuser
-
-        self.rest = OneFuser(style="IceDistributedFuser", dim=1)

@@ -1,0 +1,6 @@
+from torch import nn
+
+
+class HailDistributedMlp(nn.Module):  # [distributed-naming]
+    def forward(self, x):
+        return x

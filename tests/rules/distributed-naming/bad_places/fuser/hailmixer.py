@@ -1,0 +1,6 @@
+from torch import nn
+
+
+class HailMixer(nn.Module):
+    def forward(self, x):
+        return x

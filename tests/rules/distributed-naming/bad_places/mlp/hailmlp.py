@@ -1,0 +1,6 @@
+from torch import nn
+
+
+class HailMlp(nn.Module):
+    def forward(self, x):
+        return x

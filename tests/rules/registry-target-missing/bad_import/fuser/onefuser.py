@@ -1,0 +1,7 @@
+from .haildistributedfuse import HailDistributedFuser
+from .hailfuser import HailFuser
+
+_FUSER_REGISTRY = {
+    "HailFuser": HailFuser,
+    "HailDistributedFuser": HailDistributedFuser,  # [registry-target-missing]
+}
