@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from ..finding import Finding
 from ..language import tr
 from ..project.function_returns import is_none, is_plain, step_problem
-from ..project.loss_binding import loss_bindings
+from ..project.loss_binding import LossBinding, loss_bindings
+from ..project.loss_values import MEAN, counts_values, float_count, lone_report, loss_kind
 from ..project.project import dotted_name
 from ..project.scopes import Scope
 from ..project.training import Training, TrainingScript
@@ -33,7 +34,10 @@ class LossReturnContract(Rule):
     why = "The schedule takes the result apart to scale the loss by the tokens and to report the values of the dict."
     symptom = Symptom.CRASH
     runtime = "TypeError: len() of a 0-d tensor, or AttributeError: 'Tensor' has no attribute 'keys'"
-    limits = "The pair `(loss, dict)` of older Megatron releases is right too. Silent where the result cannot be seen."
+    limits = (
+        "The pair `(loss, dict)` of older Megatron releases is right too, but for stages by the guide. Silent where "
+        "the result cannot be seen."
+    )
     guide = "3.2 forward_step_func"
 
     bad = """
@@ -77,9 +81,35 @@ class LossReturnContract(Rule):
                         problem = _problem(loss, node.value)
                         if problem is None and script.drives_stages:
                             problem = _plain_count(loss, node.value)
+                        if problem is None:
+                            problem = _wrong_count(script, binding, node.value)
+                        if problem is None and script.drives_stages and analysis.project.follows_guide:
+                            yield from self._by_the_guide(loss, node)
                         if problem is not None:
                             place, name = place_of(loss.module, node), loss.function.name
                             yield self.finding(place, object=name, loss=name, problem=problem, wanted=_LOSS)
+
+    def _by_the_guide(self, loss: Scope, node: ast.Return) -> Iterator[Finding]:
+        """The pair of older Megatron, and a report without its count: the guide has one form for all scripts."""
+        values = node.value.elts if isinstance(node.value, ast.Tuple) else []
+        name = loss.function.name if loss.function is not None else ""
+        returned = [part.value for part in loss.nodes if isinstance(part, ast.Return)]
+        if all(isinstance(value, ast.Tuple) and len(value.elts) == 2 for value in returned):
+            yield self.finding(
+                place_of(loss.module, node), object=name, loss=name, problem="two values", wanted=_LOSS
+            )
+        elif len(values) == 3 and isinstance(values[2], ast.Dict):
+            for value in values[2].values:
+                kind = lone_report(value, values[0], loss)
+                if kind:
+                    yield self.finding(
+                        place_of(loss.module, value),
+                        object=name,
+                        message="`%(loss)s` reports %(what)s, and the training loop takes the sum and its count",
+                        advice="Report `torch.cat([loss.clone().detach().view(1), num_tokens.view(1)])`.",
+                        loss=name,
+                        what="a plain number" if kind == "number" else f"`{ast.unparse(value)}` alone",
+                    )
 
     def _step(self, script: TrainingScript) -> Iterator[Finding]:
         """What the step that `pretrain` is given returns, where it is no pair of an output and a function."""
@@ -137,6 +167,20 @@ def _plain_count(loss: Scope, value: ast.expr) -> str | None:
         if is_plain_number
         else None
     )
+
+
+def _wrong_count(script: TrainingScript, binding: LossBinding, value: ast.expr) -> str | None:
+    """A count that does not fit the loss beside it, or that the schedule cannot add to its own."""
+    loss = binding.loss
+    if loss is None or not isinstance(value, ast.Tuple) or len(value.elts) != 3:
+        return None
+    total, count, _ = value.elts
+    if counts_values(count, loss) and loss_kind(script, total, loss) == MEAN:
+        return f"a mean beside `{ast.unparse(count)}`, by which it is divided once more"
+    made = float_count(binding, count, loss)
+    if made:
+        return f"a floating count, a sum of {made}, which the schedule adds to a whole number"
+    return None
 
 
 def _is_number(node: ast.expr) -> bool:

@@ -101,9 +101,13 @@ class StagePassesMask(Rule):
         for flow in analysis.project.knowledge(Boundaries):
             cls = flow.stage.cls.name
             for sent in flow.sent() if flow.sends else ():
-                masks = sent.origin.is_mask or sent.origin.dtype == "bool" or looks_like_mask(sent.name)
+                own = sent.origin.name if sent.origin.kind == "self" else ""
+                masks = (
+                    sent.origin.is_mask or sent.origin.dtype == "bool" or looks_like_mask(own or sent.name)
+                )
                 if sent.count > 1 and masks and sent.origin.kind not in ("none", "number"):
-                    name = sent.name or tr("element %(index)s", index=sent.index)
+                    element = tr("element %(index)s", index=sent.index)
+                    name = sent.name or (f"self.{own}" if own else element)
                     where = place_of(sent.seen.module, sent.seen.node)
                     yield self.finding(where, object=cls, cls=cls, what=tr("sends"), name=name)
             unpacked = flow.unpacked() if flow.stage.family.ordered else None

@@ -27,7 +27,7 @@ class WrapperImportInDistributed(Rule):
     why = "The wrapper names, and often imports, every module of its family: one more import closes a circle."
     symptom = Symptom.TRAP
     runtime = "ImportError: cannot import name … from partially initialized module, as soon as the registry is not lazy"
-    limits = "Wrappers of other families are right, and imports under TYPE_CHECKING. An import inside a function counts."
+    limits = "Wrappers of other families and imports under TYPE_CHECKING are right. An import inside a function counts."
     guide = "Principles: no circular imports"
 
     bad = """

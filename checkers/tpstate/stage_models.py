@@ -164,9 +164,10 @@ def _stack(analysis: Analysis, cls: ClassFacts, events: list[tuple[Built, Site]]
     first, site = events[0]
     args = _arguments(analysis, first)
     depth = _first_number(args, BLOCK_COUNTS)
-    if depth is None and any(name in args for name in _PARTS):
-        parts = [_integer(args.get(name)) for name in _PARTS if name in args]
-        depth = None if None in parts else sum(part or 0 for part in parts)
+    parts = [_integer(args[name]) for name in _PARTS if name in args]
+    if parts and (depth is not None or not any(name in args for name in BLOCK_COUNTS)):
+        each = 1 if depth is None else depth  # a stack in each part
+        depth = None if None in parts else each * sum(part or 0 for part in parts)
     elif not any(name in args for name in BLOCK_COUNTS):
         depth = len(events)
     rates: list[float] | None = []

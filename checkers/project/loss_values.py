@@ -1,0 +1,128 @@
+"""What a loss function returns, as far as its text tells: a mean, a count of values, a float count, a lone report."""
+
+from __future__ import annotations
+
+import ast
+
+from ..facts.nodes import walk
+from .loss_binding import LossBinding
+from .project import dotted_name
+from .scopes import Scope
+from .training import TrainingScript
+
+MEAN = "a mean"
+
+_MEAN_CALLS = frozenset(
+    "mse_loss l1_loss smooth_l1_loss huber_loss MSELoss L1Loss SmoothL1Loss HuberLoss".split()
+)
+_KEEPS = frozenset("detach clone float view reshape squeeze contiguous to cuda".split())
+_WHOLE = frozenset("int long round item numel bool".split())
+_MAX_STEPS = 6
+
+
+def _followed(node: ast.expr, scope: Scope, steps: int = 0) -> ast.expr:
+    """What a name stands for, where it is bound once."""
+    bound = scope.value(node.id) if isinstance(node, ast.Name) and steps < _MAX_STEPS else None
+    return node if bound is None else _followed(bound, scope, steps + 1)
+
+
+def _method(node: ast.expr) -> str:
+    """The name of a call: the last part of what is called."""
+    if not isinstance(node, ast.Call):
+        return ""
+    func = node.func.func if isinstance(node.func, ast.Call) else node.func
+    return func.attr if isinstance(func, ast.Attribute) else (dotted_name(func) or "")
+
+
+def loss_kind(script: TrainingScript, node: ast.expr, scope: Scope, steps: int = 0) -> str:
+    """MEAN where a loss is a mean over all values, else empty."""
+    node = _followed(node, scope)
+    name = _method(node)
+    if steps > _MAX_STEPS or not isinstance(node, ast.Call):
+        return ""
+    if name == "mean" and not node.args and not node.keywords:
+        return MEAN
+    made = node.func if isinstance(node.func, ast.Call) else node
+    if name in _MEAN_CALLS:
+        return (
+            ""
+            if any(keyword.arg in ("reduction", "reduce", "size_average") for keyword in made.keywords)
+            else MEAN
+        )
+    function = script.function(node.func, scope) if dotted_name(node.func) else None
+    if function is None or function.function is None:
+        return ""
+    named = {_method(part) for part in function.nodes if isinstance(part, ast.Call)}
+    if "mean" in named and not named & {"sum", "numel"}:
+        return MEAN  # of several means, weighted
+    values = [part.value for part in function.nodes if isinstance(part, ast.Return)]
+    kinds = {loss_kind(script, value, function, steps + 1) if value is not None else "" for value in values}
+    return kinds.pop() if len(kinds) == 1 else ""
+
+
+def counts_values(node: ast.expr, scope: Scope) -> bool:
+    """Whether a token count is the number of values of a tensor: `output.numel()`, in a tensor or not."""
+    node = _followed(node, scope)
+    return any(_method(part) == "numel" for part in walk(node) if isinstance(part, ast.Call))
+
+
+def float_count(binding: LossBinding, node: ast.expr, scope: Scope) -> str:
+    """How a token count is seen to be floating: a sum of what the step makes a float; empty where it is not."""
+    node = _followed(node, scope)
+    if _method(node) != "sum" or any(
+        _method(part) in _WHOLE for part in walk(node) if isinstance(part, ast.Call)
+    ):
+        return ""
+    if any(isinstance(part, ast.keyword) and part.arg == "dtype" for part in walk(node)):
+        return ""
+    names = [part.id for part in walk(node) if isinstance(part, ast.Name)]
+    given = [value for name in names if (value := _given(binding, name)) is not None]
+    if len(names) != 1 or len(given) != 1:
+        return ""
+    made = _bound(given[0], binding.scope)
+    return f"`{ast.unparse(made[0])}`" if made and all(_is_float(value) for value in made) else ""
+
+
+def _given(binding: LossBinding, name: str) -> ast.expr | None:
+    """What a `partial` hands to a parameter of the loss function."""
+    if name in binding.named:
+        return binding.named[name]
+    spec = binding.function.args
+    names = [arg.arg for arg in (*spec.posonlyargs, *spec.args)]
+    at = names.index(name) if name in names else len(binding.bound)
+    return binding.bound[at] if at < len(binding.bound) else None
+
+
+def _bound(node: ast.expr, scope: Scope) -> list[ast.expr]:
+    """Every value a name is given in a function, None left out."""
+    if not isinstance(node, ast.Name):
+        return [node]
+    return [
+        value
+        for value in scope.bound.get(node.id, [])
+        if not (isinstance(value, ast.Constant) and value.value is None)
+    ]
+
+
+def _is_float(node: ast.expr) -> bool:
+    name = _method(node)
+    if name in ("float", "double", "half", "bfloat16"):
+        return isinstance(node, ast.Call) and not node.args
+    keeps = name in _KEEPS and isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+    return (
+        keeps
+        and isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and _is_float(node.func.value)
+    )
+
+
+def lone_report(node: ast.expr, loss: ast.expr, scope: Scope) -> str:
+    """How a reported value is a single one: a `number` of Python, or the `tensor` of the loss; else empty."""
+    node = _followed(node, scope)
+    if _method(node) == "item" or (isinstance(node, ast.Call) and dotted_name(node.func) == "float"):
+        return "number"
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _KEEPS:
+        node = node.func.value
+    same = isinstance(node, ast.Name) and isinstance(loss, ast.Name) and node.id == loss.id
+    return "tensor" if same else ""
