@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..finding import Finding
 from ..rule import Rule, Symptom
-from ..tpstate.events import Reshaped
+from ..tpstate.events import AllHeadsMet, Reshaped
 from ..tpstate.states import State
 from ..tpstate.symbols import Poly
 from ..tpstate.values import PER_RANK, TP, Const, Sym, Value, poly_of
@@ -82,6 +82,9 @@ class FullHeadsOnShardedValue(Rule):
             wrong = [event for event in events if full_heads(event, event.equal) is not None]
             event = first_certain(wrong)
             if event is None:
+                whole = first_certain([event for event in events if _whole_width(event) is not None])
+                if whole is not None:
+                    yield self._merged(whole)
                 continue
             heads = full_heads(event, event.equal)
             assert heads is not None
@@ -92,6 +95,64 @@ class FullHeadsOnShardedValue(Rule):
                 heads=ast.unparse(event.nodes[heads]),
                 name=ast.unparse(event.nodes[heads]).rsplit(".", 1)[-1],
             )
+        for met in by_site(analysis.log.events, AllHeadsMet):
+            found = first_certain(met)
+            if found is not None:
+                yield self.finding(
+                    site_place(found.site),
+                    object=owner_name(found),
+                    evidence=evidence(why(found.tensor)),
+                    message="a value that holds the heads of one rank meets one that holds all `%(heads)s`",
+                    advice="Cut out those of this rank: `table.narrow(axis, rank * heads_per_rank, heads_per_rank)`.",
+                    heads=found.size,
+                )
+
+    def _merged(self, event: Reshaped) -> Finding:
+        first = _whole_width(event)
+        assert first is not None
+        sizes = [ast.unparse(node) for node in event.nodes[first:]]
+        return self.finding(
+            site_place(event.site),
+            object=owner_name(event),
+            evidence=evidence(why(event.tensor)),
+            message="a value split across the TP ranks is reshaped to `%(sizes)s`, the width of all ranks together",
+            advice="Use the size of one rank: heads per rank times the size of a head, which is `dim // num_heads`.",
+            sizes=" x ".join(sizes),
+        )
+
+
+def _whole_width(event: Reshaped) -> int | None:
+    """From which size on a view has the width of all ranks, though its tensor is one rank's share."""
+    tensor, sizes = event.tensor, event.sizes
+    if tensor.state is not State.SHARDED or len(sizes) < 2 or Const(-1) in sizes:
+        return None
+    for start in (len(sizes) - 2, len(sizes) - 1):
+        after = _product(sizes[start:], event.equal)
+        if after is None or after.constant is not None:
+            continue
+        if tensor.last and tensor.width is not None and start == len(sizes) - 2:
+            if after == tensor.width.substituted(event.equal) and _is_share(sizes[start:]):
+                return start
+        if tensor.sizes is not None and tensor.axis is not None and start == len(sizes) - 1:
+            before = _product(tensor.sizes[tensor.axis :], event.equal)
+            counts = len(tensor.sizes[: tensor.axis]) == start
+            if counts and before is not None and before * Poly.atom("tp") == after:
+                return start
+    return None
+
+
+def _is_share(sizes: tuple[Value, ...]) -> bool:
+    return any(isinstance(size, Sym) and PER_RANK in size.tags for size in sizes)
+
+
+def _product(sizes: tuple[Value, ...], known: dict[str, Poly]) -> Poly | None:
+    total = Poly.number(1)
+    for size in sizes:
+        poly = poly_of(size)
+        if poly is None or size == Const(-1):
+            return None
+        total = total * poly.substituted(known)
+    return total
 
 
 def full_heads(event: Reshaped, known: dict[str, Poly]) -> int | None:

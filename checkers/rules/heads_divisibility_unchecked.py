@@ -84,11 +84,8 @@ class HeadsDivisibilityUnchecked(Rule):
         mro = analysis.project.mro
         said: set[tuple[ClassFacts, str]] = set()
         for events in by_site(analysis.log.events, Divided):
-            event = events[0]
-            top = event.top
-            if not isinstance(top, Sym) or HEADS not in top.tags or event.owner is None:
-                continue
-            if any(not atom.isidentifier() for atom in top.poly.atoms()) or not _is_written(event):
+            event = next((event for event in events if _counts_heads(event)), events[0])
+            if not _counts_heads(event) or event.owner is None or not _is_written(event):
                 continue
             if (event.owner, event.name) in said or _rounds_up(event) or _is_asked_later(event):
                 continue
@@ -115,6 +112,14 @@ def _is_all(event: Divided) -> bool:
     """Whether the quotient is all that its statement computes."""
     statement = statement_of(event.site.module, event.site.node)
     return isinstance(statement, ast.AugAssign) or getattr(statement, "value", None) is event.site.node
+
+
+def _counts_heads(event: Divided) -> bool:
+    """Whether what is divided is a head count that has a name of its own."""
+    top = event.top
+    return (
+        isinstance(top, Sym) and HEADS in top.tags and all(atom.isidentifier() for atom in top.poly.atoms())
+    )
 
 
 def _left(event: Divided) -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ..facts.nodes import walk
 from ..finding import Finding
 from ..language import tr
 from ..rule import Rule, Symptom
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 _SHARES = re.compile(
     r"tensor_model_parallel|tp_size|world_size|per_rank|per_partition|divide\(|local_heads|//\s*\w*tp\b"
 )
+_OTHER = re.compile(r"^get_(\w*_)?rank$|^get_(pipeline|data|pp|dp)\w*_(world_)?size$")
+"""Getters that give no size of the TP group."""
 _PROJECTIONS = ("q_proj", "qkv", "to_q", "to_qkv", "wq", "query", "qkv_proj", "query_key_value", "linear_qkv")
 
 
@@ -77,6 +81,10 @@ class HeadsPerRankMissing(Rule):
 
     def check(self, analysis: Analysis) -> Iterator[Finding]:
         for cls, obj in analysis.built():
+            rows = [layer_row(value) for value in obj.attrs.values() if isinstance(value, Obj)]
+            if any(row is not None and row.kind == COLUMN for row in rows):
+                yield from self._divisors(cls)
+        for cls, obj in analysis.built():
             if not ("Distributed" in cls.name and "Attention" in cls.name) or _names_a_share(cls):
                 continue
             if any(isinstance(value, Sym) and PER_RANK in value.tags for value in obj.attrs.values()):
@@ -99,6 +107,36 @@ class HeadsPerRankMissing(Rule):
                         projection=name,
                     )
                     break
+
+    def _divisors(self, cls: ClassFacts) -> Iterator[Finding]:
+        """Heads divided by what is no size of the TP group: a rank, or the size of another group."""
+        asked: dict[str, str] = {}
+        for method in cls.methods.values():
+            for node in walk(method):
+                if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
+                    asked.update({ast.unparse(target): _getter(node.value) for target in node.targets})
+        for method in cls.methods.values():
+            for node in walk(method):
+                if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.FloorDiv):
+                    continue
+                name = (
+                    _getter(node.right)
+                    if isinstance(node.right, ast.Call)
+                    else asked.get(ast.unparse(node.right), "")
+                )
+                if "head" in ast.unparse(node.left) and _OTHER.search(name):
+                    yield self.finding(
+                        place_of(cls.module, node),
+                        object=cls.name,
+                        message="`%(left)s` is divided by what `%(name)s()` returns, which is not the TP size",
+                        advice="Divide by `get_tensor_model_parallel_world_size()`.",
+                        left=ast.unparse(node.left),
+                        name=name,
+                    )
+
+
+def _getter(call: ast.Call) -> str:
+    return ast.unparse(call.func).rsplit(".", 1)[-1]
 
 
 def _names_a_share(cls: ClassFacts) -> bool:

@@ -9,6 +9,7 @@ from ..finding import Finding
 from ..language import tr
 from ..rule import Rule, Symptom
 from ..tpstate.inputs import layer_row
+from ..tpstate.layers import flag
 from ..tpstate.provider_table import COLUMN, ROW
 from ..tpstate.values import Obj, Value
 from ..tpstate.verdicts import at, site_place
@@ -103,6 +104,16 @@ class ParallelAttentionIncomplete(Rule):
                     value = obj.attrs[plain[0]]
                     assert isinstance(value, Obj)
                     yield self._finding(cls.name, plain[0], value, "nn.Linear", obj, split[0])
+                if len(split) == len(triple) and all(_gathers(analysis, obj.attrs[name]) for name in triple):
+                    first = obj.attrs[triple[0]]
+                    assert isinstance(first, Obj)
+                    yield self.finding(
+                        site_place(first.made_at),
+                        object=cls.name,
+                        message="`%(names)s` gather their outputs: every rank computes the attention of all heads",
+                        advice="Write `gather_output=False`, and reshape with the heads of one rank.",
+                        names=", ".join(triple),
+                    )
 
     def _finding(self, owner: str, plain: str, value: Obj, kind: str, holder: Obj, parallel: str) -> Finding:
         other = holder.attrs[parallel]
@@ -115,6 +126,13 @@ class ParallelAttentionIncomplete(Rule):
             kind=kind,
             parallel=parallel,
         )
+
+
+def _gathers(analysis: Analysis, layer: Value) -> bool:
+    row = layer_row(layer) if isinstance(layer, Obj) else None
+    if row is None or not isinstance(layer, Obj):
+        return False
+    return flag(analysis.interpreter, layer, "gather_output", row.gather) is True
 
 
 def _kind(value: Value | None) -> str:

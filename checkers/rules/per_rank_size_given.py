@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 from ..finding import Finding
 from ..rule import Rule, Symptom
-from ..tpstate.events import Built
+from ..tpstate.events import Built, Divided, Site
 from ..tpstate.layers import label
 from ..tpstate.provider_table import COLUMN, ROW, Provider
-from ..tpstate.values import PER_RANK, Sym
-from ..tpstate.verdicts import by_site, first_certain, owner_name, site_place
+from ..tpstate.symbols import Quotient
+from ..tpstate.values import PER_RANK, Sym, Value
+from ..tpstate.verdicts import at, by_site, first_certain, owner_name, site_place
 
 if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
@@ -81,6 +82,36 @@ class PerRankSizeGiven(Rule):
                     parameter=parameter,
                     size=_written(event, parameter),
                 )
+        for divided in by_site(analysis.log.events, Divided):
+            again = first_certain([event for event in divided if _is_share(event.top)])
+            if again is not None:
+                given = _given_divided(again)
+                yield self.finding(
+                    site_place(given),
+                    object=owner_name(again),
+                    evidence=(at(again.site, f"`{again.name}` is divided by the TP size here"),),
+                    message="`%(name)s` is divided by the TP size, and what it is given is one rank's share already",
+                    advice="Give the count of all ranks together, and let the module divide it.",
+                    name=again.name,
+                )
+
+
+def _is_share(value: Value) -> bool:
+    """A count that holds a division by the TP size."""
+    if not isinstance(value, Sym) or PER_RANK not in value.tags or len(value.poly.terms) != 1:
+        return False
+    atoms = value.poly.terms[0][0]
+    return len(atoms) == 1 and isinstance(atoms[0], Quotient) and "tp" in atoms[0].bottom.atoms()
+
+
+def _given_divided(event: Divided) -> Site:
+    """The call that hands the share over, where it is written there."""
+    for site in event.stack:
+        if isinstance(site.node, ast.Call):
+            values = (*site.node.args, *(keyword.value for keyword in site.node.keywords))
+            if any(isinstance(value, ast.BinOp) and isinstance(value.op, ast.FloorDiv) for value in values):
+                return site
+    return event.site
 
 
 def _divided(event: Built) -> str | None:

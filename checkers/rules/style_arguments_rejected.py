@@ -21,14 +21,20 @@ from ..tpstate.callers import (
     parameters,
     signature_is_known,
     through_super,
+    written_at,
     written_in,
 )
-from ..tpstate.events import Rejected, Site
+from ..tpstate.events import Built, Rejected, Site
 from ..tpstate.fixes import remove_keyword, rename_keyword, unsafe
+from ..tpstate.stage_models import BLOCK_COUNTS, HEAD_COUNTS
+from ..tpstate.values import Sym
 from ..tpstate.verdicts import place_of, site_place
 
 if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
+
+
+_COUNTS = (*HEAD_COUNTS, *BLOCK_COUNTS[:-1])
 
 
 class StyleArgumentsRejected(Rule):
@@ -109,12 +115,45 @@ class StyleArgumentsRejected(Rule):
             alike.setdefault((finding.place.path, finding.object, finding.message), []).append(finding)
         for script in analysis.project.knowledge(Training):
             yield from self._stages(script)
+        yield from self._whole_lists(analysis)
         for found in alike.values():  # one style chosen wrongly, one parameter renamed: one cause
             yield joined(sorted(found, key=lambda finding: finding.place), tr("and here, too"))
 
+    def _whole_lists(self, analysis: Analysis) -> Iterator[Finding]:
+        """A stage's sequence of counts, one for each layer, given where one count is taken."""
+        seen: set[object] = set()
+        for event in analysis.log.events:
+            if type(event) is not Built or not event.certain:
+                continue
+            site = written_at(event, "")
+            facts, root = event.obj.cls.facts, event.root
+            found = analysis.project.method(facts, "__init__") if facts is not None else None
+            mine = root.methods.get("__init__") if root is not None else None
+            if found is None or mine is None or site.key in seen:
+                continue
+            for name, default in defaults(found[1]).items():
+                given = event.obj.args.get(name)
+                whole = defaults(mine).get(given.text) if isinstance(given, Sym) else None
+                one = isinstance(default, ast.Constant) and type(default.value) is int
+                if (
+                    name in _COUNTS
+                    and one
+                    and isinstance(whole, ast.Tuple | ast.List)
+                    and isinstance(given, Sym)
+                ):
+                    yield self.finding(
+                        site_place(site),
+                        object=written_in(site),
+                        call=callee_text(site),
+                        cls=found[0].name,
+                        problem=f"`{name}` is given all of `{given.text}`, {ast.unparse(whole)}, for one number",
+                        hint=f"Pass the count of this layer: `{name}={given.text}[0]` for the first one.",
+                    )
+                    break
+
     def _stages(self, script: TrainingScript) -> Iterator[Finding]:
         """Calls of a training script that give a parameter of a stage twice, or lack one that it requires."""
-        seen = set()
+        seen: set[object] = set()
         for call, _, stage in stage_calls(script):
             init = stage.cls.methods.get("__init__")
             if init is None or init.args.vararg is not None or init.decorator_list or id(call) in seen:

@@ -5,10 +5,13 @@ Known from the first view on; every operation that moves dimensions carries them
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Sequence
 
+from .events import AllHeadsMet
 from .interpreter import Interpreter
 from .states import State
+from .symbols import Poly
 from .tensor_names import ARITHMETIC
 from .values import PER_RANK, UNKNOWN, Const, Heap, Kwargs, Seq, Sym, Tensor, Value, number, poly_of
 
@@ -211,3 +214,20 @@ def _parts(
         for index, part in enumerate(parts.items)
     ]
     return Seq(tuple(item for item in items if item is not None), sized(parts.rest, each), parts.kind)
+
+
+def met(interp: Interpreter, left: Tensor, right: Tensor, node: ast.expr) -> None:
+    """Elementwise arithmetic: where one operand is split along its heads, the other must not hold all of them there."""
+    for split, other in ((left, right), (right, left)):
+        held = other.sizes if other.sizes is not None else other.dims
+        if split.state is not State.SHARDED or split.sizes is None or split.axis is None or held is None:
+            continue
+        at = split.axis - len(split.sizes) + len(held)
+        if other.state is State.SHARDED or not 0 <= at < len(held):
+            continue
+        mine, theirs = poly_of(split.sizes[split.axis]), held[at]
+        whole = poly_of(theirs)
+        if mine is None or whole is None or not isinstance(theirs, Sym) or _per_rank(theirs):
+            continue
+        if (mine * Poly.atom("tp")).substituted(interp.equal) == whole.substituted(interp.equal):
+            interp.emit(AllHeadsMet, node, tensor=split, size=theirs.text)

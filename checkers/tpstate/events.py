@@ -115,6 +115,14 @@ class Reshaped(Event):
 
 
 @dataclass
+class AllHeadsMet(Event):
+    """A tensor split along its heads met one with all of them there: `size` says how many."""
+
+    tensor: Tensor = field(kw_only=True)
+    size: str = field(kw_only=True)
+
+
+@dataclass
 class WholeNeeded(Event):
     """An operation over the dimension that is split across the ranks: `operation` sees one rank's part of it."""
 

@@ -142,6 +142,7 @@ def _combined(interp: Interpreter, left: Value, right: Value, node: ast.expr, ad
         if isinstance(other, Const | Sym):
             return tensor
         return _with_unknown(tensor, additive)
+    dimensions.met(interp, left, right, node)
     return _two_tensors(interp, left, right, node, additive)
 
 

@@ -1,0 +1,13 @@
+from megatron.core.tensor_parallel import ColumnParallelLinear
+from torch import nn
+
+
+class WindDistributedAttention(nn.Module):
+    def __init__(self, dim, config):
+        super().__init__()
+        self.wq = ColumnParallelLinear(dim, dim, config=config, init_method=config.init_method, gather_output=True)  # [parallel-attention-incomplete]
+        self.wk = ColumnParallelLinear(dim, dim, config=config, init_method=config.init_method, gather_output=True)
+        self.wv = ColumnParallelLinear(dim, dim, config=config, init_method=config.init_method, gather_output=True)
+
+    def forward(self, x):
+        return self.wq(x)[0] * self.wk(x)[0] * self.wv(x)[0]
