@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
 from onescience_check.checkers.language import COUNTED, catalog
 from onescience_check.checkers.report.checklists import CHECKLISTS
+from onescience_check.checkers.report.verdict import BY_HAND
 from onescience_check.checkers.rule import Rule, Symptom
 from onescience_check.checkers.rules import all_rules
 
@@ -64,9 +66,16 @@ def _texts(value: ast.expr, tree: ast.Module, follow: bool = True) -> Iterator[s
                 yield from _texts(node.value, tree, follow=False)
 
 
+def of_pages() -> Iterator[tuple[str, str]]:
+    """File and text of what the templates of pages say."""
+    for path in sorted(CHECKERS.rglob("templates/*")):
+        for text in re.findall(r'\bsay\("([^"]+)"', path.read_text("utf-8")):
+            yield str(path.relative_to(CHECKERS)), text
+
+
 def of_tables() -> Iterator[str]:
     """Fixed texts of tables that are said as a whole."""
-    yield COUNTED
+    yield from (COUNTED, BY_HAND)
     for title, checks in CHECKLISTS.items():
         yield title
         for check in checks:
@@ -83,6 +92,8 @@ def all_texts() -> dict[str, tuple[str, str]]:
         room, name = path.split("/")[0], path.rsplit("/", 1)[-1].removesuffix(".py")
         if room != "rules":
             found.setdefault(text, (_catalog(room, name), path))
+    for path, text in of_pages():
+        found.setdefault(text, ("report", path))
     for text in of_tables():
         found.setdefault(text, ("report", "report/checklists.py"))
     for rule in all_rules():

@@ -60,6 +60,7 @@ class ReportFormat(str, Enum):
 
     text = "text"
     markdown = "markdown"
+    html = "html"
     json = "json"
 
 
@@ -296,6 +297,8 @@ def _report(paths: Sequence[Path], settings: Settings, format: ReportFormat) -> 
         from .report_json import render
     elif format is ReportFormat.markdown:
         from .report_markdown import render
+    elif format is ReportFormat.html:
+        from .report_html import render
     else:
         from .report_text import render
     render(made)

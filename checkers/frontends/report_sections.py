@@ -125,7 +125,7 @@ def _boundaries(model: ModelReport) -> Section:
             row.boundary,
             row.name,
             row.shape,
-            _bytes(row.size),
+            bytes_text(row.size),
             f"{MARKS[row.gradient]} {local(row.gradient_note)}".rstrip(),
             row.unpacked,
             row.declared,
@@ -154,7 +154,8 @@ def _boundaries(model: ModelReport) -> Section:
     return Section("Boundaries", columns, rows, (*notes, *model.boundaries.notes))
 
 
-def _bytes(size: int | None) -> str:
+def bytes_text(size: int | None) -> str:
+    """A size for a reader."""
     if size is None:
         return "?"
     for unit in ("B", "KiB", "MiB"):
@@ -173,7 +174,7 @@ def _balance(model: ModelReport) -> Section:
             row.layers or "–",
             f"{row.cost:.3g}" if row.cost is not None else "?",
             f"{row.share:.2f}" if row.share is not None else "?",
-            _bytes(row.kept),
+            bytes_text(row.kept),
         )
         for row in table.rows
     )

@@ -201,14 +201,36 @@ class DifferenceTable:
 
 
 @dataclass(frozen=True)
+class Known:
+    """A step of the chain that leads to a finding."""
+
+    at: At
+    text: str
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One finding in its code: `lines` from number `first` on, and the columns of its span in the line of `at`."""
+
+    at: At
+    message: str
+    first: int
+    lines: tuple[str, ...]
+    column: int
+    end_column: int
+    evidence: tuple[Known, ...]
+
+
+@dataclass(frozen=True)
 class Task:
-    """One thing to do before merging: a rule's advice, and every place where it applies. `rule` is empty for what the
-    report itself could not find out."""
+    """One thing to do before merging: a rule's advice, and every place where it applies, the first few in their code.
+    `rule` is empty for what the report itself could not find out."""
 
     what: str
     rule: str
     code: str
     places: tuple[At, ...]
+    frames: tuple[Frame, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 from ..finding import Finding
-from ..language import tr
-from .model import At, Checklist, Mark, Task
+from ..language import Translatable, tr
+from .model import At, Checklist, Frame, Known, Mark, Task
 from .subjects import Subject
 
 _SEVERITY = "EWRC"
+BY_HAND = "Check by hand “%(texts)s”%(more)s: %(reason)s."
+_FRAMES = 3
+"""How many findings of one rule are shown in their code."""
 
 
 def is_ready(subject: Subject, lists: tuple[Checklist, ...]) -> bool | None:
@@ -26,10 +29,11 @@ def tasks(subject: Subject, lists: tuple[Checklist, ...]) -> tuple[Task, ...]:
     for finding in subject.findings:
         groups.setdefault(finding.symbol, []).append(finding)
     found = sorted(groups.values(), key=lambda group: (_SEVERITY.find(group[0].code[0]), group[0].code))
-    return (*map(_task, found), *_open_tasks(lists))
+    lines = {module.display: module.lines for module in subject.project.modules}
+    return (*(_task(group, lines) for group in found), *_open_tasks(lists))
 
 
-def _task(group: list[Finding]) -> Task:
+def _task(group: list[Finding], lines: Mapping[str, Sequence[str]]) -> Task:
     advice = list(dict.fromkeys(finding.advice or finding.message for finding in group))
     what = (
         advice[0]
@@ -37,7 +41,24 @@ def _task(group: list[Finding]) -> Task:
         else tr("%(advice)s (and %(number)s like it)", advice=advice[0], number=len(advice) - 1)
     )
     places = tuple(dict.fromkeys(At(finding.place.path, finding.place.line) for finding in group))
-    return Task(what, group[0].symbol, group[0].code, places)
+    shown = list({(f.place.path, f.place.line): f for f in reversed(group)}.values())[::-1][:_FRAMES]
+    frames = tuple(_frame(finding, lines.get(finding.place.path, ())) for finding in shown)
+    return Task(what, group[0].symbol, group[0].code, places, frames)
+
+
+def _frame(finding: Finding, lines: Sequence[str]) -> Frame:
+    place = finding.place
+    first, last = max(1, place.line - 1), min(len(lines), place.line + 1)
+    text = "".join(lines[place.line - 1 : place.line])
+    return Frame(
+        At(place.path, place.line),
+        finding.message,
+        first,
+        tuple(lines[first - 1 : last]),
+        place.column,
+        place.end_column if place.end_line == place.line else len(text),
+        tuple(Known(At(step.path, step.line), step.text) for step in finding.evidence),
+    )
 
 
 def _open_tasks(lists: tuple[Checklist, ...]) -> Iterator[Task]:
@@ -48,14 +69,6 @@ def _open_tasks(lists: tuple[Checklist, ...]) -> Iterator[Task]:
                 reasons.setdefault(line.note, []).append(line.text)
     for reason, texts in reasons.items():
         more = tr(" (and %(number)s more lines)", number=len(texts) - 1) if len(texts) > 1 else ""
-        yield Task(
-            tr(
-                "Check by hand “%(texts)s”%(more)s: %(reason)s.",
-                texts=texts[0],
-                more=more,
-                reason=reason.rstrip("."),
-            ),
-            "",
-            "",
-            (),
-        )
+        fields = {"texts": texts[0], "more": more, "reason": reason}
+        english = f"Check by hand “{texts[0]}”{more}: {reason.rstrip('.')}."
+        yield Task(Translatable(english, BY_HAND, fields), "", "", ())
