@@ -11,6 +11,7 @@ from .results import Finding
 from .smallrun import SmallRun
 
 _PLACES = 12
+_SOME, _ALL = 0.05, 0.999  # a module that adds positions keeps no token alike, and says nothing here
 _SAMPLES = 4  # modules of one class that are looked at: shifted and unshifted windows take turns
 
 
@@ -25,7 +26,7 @@ class _Call:
 
 
 def check(run: SmallRun, x: torch.Tensor) -> None:
-    """Every token of a self-attention attends, among others, to itself."""
+    """A self-attention averages over tokens of the grid, the token itself among them."""
     calls: list[_Call] = []
     handles = [
         module.register_forward_pre_hook(_noting(calls, path), with_kwargs=True)
@@ -42,28 +43,13 @@ def check(run: SmallRun, x: torch.Tensor) -> None:
     for call in calls:
         kind = type(call.module)
         seen[kind] = seen.get(kind, 0) + 1
-        if seen[kind] <= _SAMPLES and _loses_itself(call):
+        fault = _fault(call) if seen[kind] <= _SAMPLES else None
+        if fault is not None:
             places = run.tracker.places_around(run.original, call.path)
-            text = (
-                f"tokens that leave {call.path} of the original do not depend on themselves: they come back in other "
-                "places than they went in"
-            )
             place = next(iter(places), ("", 0))
-            run.findings.append(
-                Finding(
-                    "numbers",
-                    text,
-                    None,
-                    (run.rank,),
-                    call.path,
-                    kind.__name__,
-                    "",
-                    *place,
-                    "roll-unroll-mismatch",
-                    (),
-                    places,
-                )
-            )
+            text = f"{call.path} of the original: {fault[0]}"
+            owner = (None, (run.rank,), call.path, kind.__name__, "", *place, fault[1], (), places)
+            run.findings.append(Finding("numbers", text, *owner))
             return
 
 
@@ -75,23 +61,39 @@ def _noting(calls: list[_Call], path: str):
     return hook
 
 
-def _loses_itself(call: _Call) -> bool:
-    """Whether a token of the output has no part of the token at the same place of the input."""
+def _fault(call: _Call) -> tuple[str, str] | None:
+    """What does not hold, and the rule that speaks of it. Calls that are not tokens in, tokens out, say nothing."""
     tensors = [arg for arg in call.args if isinstance(arg, torch.Tensor) and arg.is_floating_point()]
-    if (
-        len(tensors) != 1
-        or tensors[0].ndim < 3
-        or any(
-            isinstance(value, torch.Tensor) and value.shape == tensors[0].shape
-            for value in call.kwargs.values()
-        )
-    ):
-        return False
-    x = tensors[0].detach().clone().requires_grad_()
-    args = tuple(x if arg is tensors[0] else arg for arg in call.args)
-    output = call.module(*args, **call.kwargs)
+    if len(tensors) != 1 or tensors[0].ndim < 3:
+        return None
+    given = tensors[0].detach()
+    if any(isinstance(v, torch.Tensor) and v.shape == given.shape for v in call.kwargs.values()):
+        return None
+
+    def run(x: torch.Tensor):
+        return call.module(*(x if arg is tensors[0] else arg for arg in call.args), **call.kwargs)
+
+    x = given.clone().requires_grad_()
+    output = run(x)
     if not isinstance(output, torch.Tensor) or output.shape != x.shape:
-        return False
+        return None
+    if _loses_itself(x, output):
+        text = "tokens do not depend on themselves: they come back in other places than they went in"
+        return text, "roll-unroll-mismatch"
+    with torch.no_grad():
+        generator = torch.Generator().manual_seed(7)
+        share = _kept_constant(run(torch.randn(x.shape[-1], generator=generator).expand(x.shape)))
+    if _SOME < share < _ALL:
+        text = (
+            f"a field that is the same everywhere stays so at {share:.0%} of the tokens: the others attend to what "
+            "lies beside the grid, such as padding that is not blocked"
+        )
+        return text, ""
+    return None
+
+
+def _loses_itself(x: torch.Tensor, output: torch.Tensor) -> bool:
+    """Whether a token of the output has no part of the token at the same place of the input."""
     generator = torch.Generator().manual_seed(6)
     for _ in range(_PLACES):
         place = tuple(int(torch.randint(size, (), generator=generator)) for size in x.shape[:-1])
@@ -99,3 +101,11 @@ def _loses_itself(call: _Call) -> bool:
         if gradient[place].abs().max() == 0 and gradient.abs().max() > 0:
             return True
     return False
+
+
+def _kept_constant(output: torch.Tensor) -> float:
+    """The share of tokens that are alike: an average of equal values is that value, whatever the weights."""
+    tokens = output.flatten(0, -2)
+    scale = tokens.abs().max()
+    candidates = tokens[:: max(1, len(tokens) // 16)]
+    return max(((tokens - one).abs().amax(1) < 1e-4 * scale).float().mean().item() for one in candidates)
