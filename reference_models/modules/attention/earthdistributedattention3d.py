@@ -10,7 +10,6 @@ from megatron.core.parallel_state import get_tensor_model_parallel_rank
 from megatron.core.tensor_parallel import (
     ColumnParallelLinear,
     RowParallelLinear,
-    copy_to_tensor_model_parallel_region,
     get_cuda_rng_tracker,
     set_tensor_model_parallel_attributes,
 )
@@ -20,7 +19,6 @@ from .window_attention import (
     bias_table_shape,
     check_heads,
     earth_position_bias,
-    project_together,
     window_attention,
 )
 from .windows import WindowGrid
@@ -119,10 +117,12 @@ class EarthDistributedAttention3D(nn.Module):
     def project_qkv(self, x: torch.Tensor) -> torch.Tensor:
         """(B, L, C) -> (B, L, 3 * C / tp), of the heads of this rank.
 
-        Three Column layers in one product: the gradients of x meet before the all-reduce, so there is one of it.
+        `fast_layers` exchanges this for one product, whose gradients of x meet before the all-reduce.
         """
-        x = copy_to_tensor_model_parallel_region(x)
-        return project_together(x, (self.q_proj, self.k_proj, self.v_proj))
+        q, _ = self.q_proj(x)
+        k, _ = self.k_proj(x)
+        v, _ = self.v_proj(x)
+        return torch.cat([q, k, v], dim=-1)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         qkv = self.project_qkv(x)
