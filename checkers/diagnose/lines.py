@@ -22,7 +22,9 @@ _OTHER_MARKS = (
     re.compile(r"\[\d{4}-\d\d-\d\d[T _]\d\d:\d\d:\d\d(?:[.,]\d+)?\] "),
     re.compile(r"\[?[IWEF]\d{4} \d\d:\d\d:\d\d(?:\.\d+)? (?:\d+ )?[\w./-]+:\d+\] ?"),  # glog
     re.compile(r"(?:ERROR|CRITICAL|WARNING|INFO)(?::[\w.]+)?: (?=Traceback|Uncaught)"),
-    re.compile(r"[\w.-]+: (?=\[rank|\[default| {2,}File \"|Traceback \()"),  # pdsh: the machine's name
+    re.compile(
+        r"(?!\w*(?:Error|Exception|Iteration): )[\w.-]+: (?=\[rank|\[default| {2,}File \"|Traceback \()"
+    ),  # pdsh: the machine's name
 )
 _MARK_STARTS = re.compile(r"[\[(\dA-Z]|[\w.-]+: ")
 _TIME = re.compile(r"(\d{4}-\d\d-\d\d)?[T _]?(\d\d:\d\d:\d\d(?:[.,]\d+)?)")
@@ -53,6 +55,8 @@ def plain(text: str) -> str:
 def read_line(number: int, raw: str, default: int | None = None) -> Line:
     """Take the marks off. `default` is the rank of the whole file, where its name says it."""
     text, rank, time = plain(raw), default, ""
+    if not _MARK_STARTS.match(text):
+        return Line(number, text, rank, f"rank {rank}" if rank is not None else "", "")
     marks: list[str] = []
     for _ in range(6):
         rest = text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from .lines import Line, said_rank
 from .record import Failure, Frame, Log
@@ -16,11 +16,12 @@ _MOST_FRAMES = 200
 _MOST_TEXT = 30  # lines of one message
 _OPEN_LINES = 20_000  # lines of other streams after which an unfinished traceback is given up
 
-_START = re.compile(r"(?:.{0,80}?\b)?Traceback \(most recent call last\):?\s*$")
-_RICH = re.compile(r"^\s*[╭+][─-]+.*Traceback.*[─-]+[╮+]\s*$")
+_START = re.compile(r"Traceback \(most recent call last\):?\s*$")
+_RICH = re.compile(r"^\s*[╭┌+][─-]+.*Traceback.*[─-]+[╮┐+]\s*$")
+_OWN_MARK = re.compile(r"(.{1,120}?)(?:Traceback \(most recent call last\)|[╭┌][─-]+.*Traceback)")
 _FRAME = re.compile(r'^\s*File "(.+?)", line (\d+)(?:, in (.+))?\s*$')
 _RICH_FRAME = re.compile(r"^(?P<path>\S.*?):(?P<line>\d+) in (?P<function>.+?)\s*$")
-_RICH_CODE = re.compile(r"^❱?\s*(\d+)\s*[│|]\s?(.*)$")
+_RICH_CODE = re.compile(r"^[❱>]?\s*(\d+)\s*[│|]\s?(.*)$")
 _EXCEPTION = re.compile(r"^((?:[A-Za-z_][\w]*\.)*[A-Za-z_]\w*(?: \[[^\]]*\])?)(?::(?:\s(.*))?)?$")
 _CHAINS = ("During handling of the above exception", "The above exception was the direct cause")
 _ENDING = (
@@ -58,6 +59,7 @@ class Reader:
     ended: dict[str, Failure] = field(default_factory=dict)
     chain: dict[str, Failure] = field(default_factory=dict)
     kept: Counter[str] = field(default_factory=Counter)
+    marks: list[re.Pattern[str]] = field(default_factory=list)  # what this log writes before its lines
 
     @property
     def open(self) -> bool:
@@ -74,29 +76,50 @@ class Reader:
         for stream in list(self.ended):
             self._release(stream)
 
-    def take(self, line: Line) -> None:
-        """One line, in the order of the log."""
+    def take(self, line: Line) -> bool:
+        """One line, in the order of the log; whether it belongs to a traceback."""
+        line = self._without_mark(line)
         opened = self.streams.get(line.key)
-        if _START.search(line.text) and not line.text.startswith(("│", "|")):
+        if _FRAME.match(line.text) and opened is None:
+            self._start(line, rich=False)  # a traceback whose first line is missing
+            opened = self.streams.get(line.key)
+        elif _START.search(line.text) and not line.text.startswith(("│", "|")):
             self._start(line, rich=False)
-            return
+            return True
         if _RICH.match(line.text):
             self._start(line, rich=True)
-            return
+            return True
         if opened is not None:
             going = self._rich_line(opened, line) if opened.rich else self._line(opened, line)
             if going:
                 opened.failure.end = line.number
-                return
+                return True
             self._close(line.key)
         if line.text.startswith(_CHAINS):
             last = self.ended.pop(line.key, None)
             if last is not None:
                 self.chain[line.key] = last
-            return
+            return True
         read_single(line, self.log)
         if len(self.streams) > 0 and line.number % 1024 == 0:
             self._give_up(line.number)
+        return False
+
+    def _without_mark(self, line: Line) -> Line:
+        """Logs have marks of their own: what stands before the first line of a traceback is taken off the others."""
+        for mark in self.marks:
+            found = mark.match(line.text)
+            if found:
+                return replace(line, text=line.text[found.end() :])
+        found = None if _RICH.match(line.text) else _OWN_MARK.match(line.text)
+        if found and len(self.marks) < 8:
+            self.marks.append(re.compile(re.sub(r"\d+", r"\\d+", re.escape(found[1]))))
+            return replace(
+                line,
+                text=line.text[found.end(1) :],
+                rank=said_rank(found[1]) if line.rank is None else line.rank,
+            )
+        return line
 
     # -- tracebacks -------------------------------------------------------------------------------------------
 
@@ -128,7 +151,7 @@ class Reader:
             return True
         if text[:1] in (" ", "\t") or not text.strip():
             self._source_line(opened, text)
-            return bool(text.strip()) or not failure.frames
+            return True
         said = _EXCEPTION.match(text)
         if said and (failure.frames or opened.pending) and _is_exception(said[1], said[2]):
             self._flush(opened)
@@ -182,7 +205,7 @@ class Reader:
         failure, text = opened.failure, line.text.strip()
         if opened.said:
             return self._message_line(opened, line.text)
-        if text[:1] in ("╰", "+"):
+        if text[:1] in ("╰", "└", "+"):
             self._flush(opened)
             return True
         if text[:1] in ("│", "|"):
@@ -208,7 +231,7 @@ class Reader:
             self._flush(opened)
             opened.pending = Frame(frame["path"], int(frame["line"]), frame["function"])
             opened.path = ""
-        elif text.startswith(("/", "~", ".")) or opened.path:
+        elif re.match(r"[/~.]|[A-Za-z]:\\", text) or opened.path:
             opened.path = (opened.path + text)[:1000]
         elif not text:
             opened.path = ""

@@ -14,6 +14,9 @@ _WATCHDOG = re.compile(
     r"(?:, (?:TensorShape=\[[^\]]*\]|NumelIn=(?P<size>\d+)))?.*?(?:Timeout\(ms\)=(?P<limit>\d+))?\)"
 )
 _GROUP = re.compile(r"\[PG (?:ID \d+ )?(?:PG )?GUID (\S+?)(?:\(([^)]*)\))? Rank (\d+)\]")
+_AT_WORK = re.compile(
+    r"Rank (\d+)\] Exception \(either an error or timeout\) detected by watchdog at work: (\d+)"
+)
 _RAN = re.compile(r"ran for (\d+) milliseconds")
 _GLOO_WAIT = re.compile(r"(?:Timed out waiting (\d+)ms for (recv|send) operation|Wait timeout)")
 _NCCL = re.compile(r"(?:^|\s)(?:[\w.-]+:\d+:\d+ )?\[(\d+)\] (?:.*?)NCCL WARN (.*)")
@@ -95,7 +98,11 @@ def read_single(line: Line, log: Log) -> None:
 def _wait(line: Line, rank: int | None, log: Log) -> bool:
     found = _WATCHDOG.search(line.text)
     if not found:
-        return False
+        at_work = _AT_WORK.search(line.text)
+        if at_work and not any(old.rank == int(at_work[1]) for old in log.waits) and len(log.waits) < _MOST:
+            operation = next((old.operation for old in log.waits if old.number == int(at_work[2])), "")
+            log.waits.append(Wait(int(at_work[1]), line.number, operation, int(at_work[2])))
+        return at_work is not None
     group, ran = _GROUP.search(line.text), _RAN.search(line.text)
     name = (group[2] or group[1]) if group else ""
     limit = int(ran[1]) if ran else int(found["limit"] or 0)

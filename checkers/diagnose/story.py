@@ -152,17 +152,31 @@ def _behind(log: Log, own: list[Failure], silent: list[Note]) -> list[int]:
             return late
     waiting = {wait.rank: wait for wait in log.waits if wait.rank is not None}
     if waiting:
-        common = Counter((w.operation, w.number) for w in waiting.values()).most_common(1)[0][0]
-        odd = [rank for rank, w in waiting.items() if (w.operation, w.number) != common]
-        absent = (
-            sorted(log.ranks - set(waiting))
-            if log.world is None
-            else sorted(set(range(log.world)) - set(waiting))
-        )
-        return [rank for rank in (*odd, *absent) if rank is not None]
+        return _not_there(waiting, log)
     heard = {failure.rank for failure in own if failure.rank is not None}
     known = set(range(log.world)) if log.world else log.ranks
     return sorted(known - heard) if heard and len(known - heard) < len(known) else []
+
+
+def _not_there(waiting: dict[int, Wait], log: Log) -> list[int]:
+    """Ranks whose watchdog speaks of an earlier or another call than that of most, and ranks whose watchdog is silent.
+
+    Numbers count within a group, so they are compared only where the log does not name different groups.
+    """
+    odd: list[int] = []
+    if len({wait.group for wait in waiting.values()}) == 1:
+        common = Counter((w.operation, w.number) for w in waiting.values()).most_common(1)[0][0]
+        others = {rank: w for rank, w in waiting.items() if (w.operation, w.number) != common and w.operation}
+        odd = [
+            rank
+            for rank, w in others.items()
+            if (w.number or 0) <= (common[1] or 0) or w.operation != common[0]
+        ]
+        if len(others) == len(waiting) - 1 and others:
+            least = min(waiting.values(), key=lambda w: w.number or 0)
+            odd = [least.rank] if least.rank is not None else []
+    known = set(range(log.world)) if log.world is not None else log.ranks
+    return [*odd, *sorted(known - set(waiting))]
 
 
 def _late(last: dict[int, Call]) -> list[int]:

@@ -91,6 +91,8 @@ SENTENCES: dict[str, Both] = {
                   "给定路径下没有 Python 文件：只能给出该类别的一般原因。"),
     "binary": ("This is a binary file, not a log: give the text that the run printed, or a flight-recorder dump.",
                "这是二进制文件，不是日志：请给出运行时打印的文本，或 flight recorder 转储。"),
+    "flood": ("The log is full of failures and warnings: its beginning and its end were read line by line, the rest was passed over.",
+              "日志里充满失败与警告：只逐行读取了开头和结尾，其余略过。"),
     "dump": ("A flight-recorder dump could not be read: it is damaged, or holds more than plain values.", "flight recorder 转储无法读取：已损坏，或含有非普通值。"),
     "empty": ("The log is empty.", "日志为空。"),
     "unreadable": ("A file could not be read: %(name)s", "文件无法读取：%(name)s"),

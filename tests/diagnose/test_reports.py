@@ -1,0 +1,44 @@
+"""Logs as people report them: the form of each is that of a public report, shortened, every name and path another."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from onescience_check.checkers.diagnose.story import story_of
+from onescience_check.checkers.diagnose.stream import read_logs
+
+REPORTS = Path(__file__).parent / "reports"
+# Kind, and the rank that the log shows to be the first, or to be the one that the others wait for.
+EXPECTED: dict[str, tuple[str, int | None]] = {
+    "all_reduce_timeout": ("timed-out", 0),
+    "attribute_of_wrapped": ("wrapped-attribute-missing", None),
+    "bf16_and_float": ("dtype-mismatch", None),
+    "circle_of_imports": ("circular-import", None),
+    "collectives_differ": ("p2p-mismatch", 7),
+    "data_ran_out": ("stop-iteration", 24),
+    "gated_width": ("widths-do-not-fit", 0),
+    "heads_and_ranks": ("heads-not-divisible", None),
+    "input_without_gradient": ("no-gradient", None),
+    "killed_by_the_system": ("killed", 3),
+    "memory_of_windows": ("out-of-memory", None),
+    "mpirun_one_gpu": ("duplicate-gpu", 2),
+    "no_gradient_to_send": ("no-gradient", 8),
+    "old_watchdog": ("timed-out", 7),
+    "pair_into_dropout": ("pair-as-tensor", None),
+    "port_taken": ("port-in-use", None),
+    "strided_send": ("not-contiguous", 0),
+    "two_ranks_one_gpu": ("duplicate-gpu", None),
+    "whole_and_share": ("checkpoint-load", 1),
+}
+
+
+@pytest.mark.parametrize("name", sorted(EXPECTED))
+def test_the_kind_and_the_rank_are_told(name: str) -> None:
+    story = story_of(read_logs([REPORTS / f"{name}.log"]))
+    assert (story.kind.name, story.ranks[0]) == EXPECTED[name]
+
+
+def test_every_report_is_expected() -> None:
+    assert {path.stem for path in REPORTS.iterdir()} == set(EXPECTED)
