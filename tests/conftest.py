@@ -1,8 +1,12 @@
 """Every test cleans up after itself."""
 
+import os
+
 import pytest
 
 from tests import worlds
+
+os.environ["LC_ALL"] = "C.UTF-8"  # the tests read English, wherever they run
 
 
 @pytest.fixture(autouse=True)

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.syntax import Syntax
 from rich.text import Text
 
-from ..language import language, local, tr
+from ..language import language, listed, local, tr
 from ..rule import Rule, Scope
 from ..rules import all_rules
 
@@ -20,15 +20,15 @@ def print_explanation(rule: Rule) -> None:
     console.print(Text(f"{rule.code} {rule.symbol}", style="bold"))
     console.print(_wrapped(console, rule.title(), console.width), soft_wrap=True)
     for name, text in (
-        ("Why", rule.why),
-        ("At run time", run_time(rule)),
-        ("Wrong", rule.example("bad")),
-        ("Right", rule.example("good")),
-        ("Limits", rule.limits),
-        ("Applies to", _SCOPES[rule.scope]),
-        ("Fix", rule.fix_text()),
-        ("Guide", rule.guide),
-        ("Switch off", f"# pylint: disable={rule.symbol}"),
+        (tr("Why"), rule.why),
+        (tr("At run time"), run_time(rule)),
+        (tr("Wrong"), rule.example("bad")),
+        (tr("Right"), rule.example("good")),
+        (tr("Limits"), rule.limits),
+        (tr("Applies to"), _SCOPES[rule.scope]),
+        (tr("Fix"), rule.fix_text()),
+        (tr("Guide"), listed("; ", (tr(part.strip()) for part in rule.guide.split(";")))),
+        (tr("Switch off"), f"# pylint: disable={rule.symbol}"),
     ):
         console.print(Text(f"\n{local(name)}", style="bold"))
         is_code = name in ("Wrong", "Right")

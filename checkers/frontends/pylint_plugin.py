@@ -14,6 +14,7 @@ from pylint.checkers import BaseChecker
 from pylint.interfaces import HIGH, INFERENCE
 
 from ..finding import Finding, Place
+from ..language import local, speaking, tr
 from ..rules import all_rules
 from ..suppression import PLUGIN
 from .pylint_projects import AnalysisError, Projects
@@ -62,7 +63,7 @@ class _Block(BaseChecker):
             finding.symbol,
             line=place.line,
             node=_node_at(place, by_span) or module,
-            args=(_text(finding),),
+            args=(_text(finding, self.linter.config.onescience_lang),),
             confidence=HIGH if finding.confidence == "high" else INFERENCE,
             col_offset=place.column,
             end_lineno=place.end_line,
@@ -96,6 +97,16 @@ class TensorParallelChecker(_Block):
                 "default": "",
                 "metavar": "<profile>",
                 "help": "Whether the rules of the OneScience guide apply; setup.cfg or pyproject.toml says otherwise.",
+            },
+        ),
+        (
+            "onescience-lang",
+            {
+                "type": "choice",
+                "choices": ("en", "zh"),
+                "default": "en",
+                "metavar": "<language>",
+                "help": "Language of the messages: en or zh.",
             },
         ),
     )
@@ -149,19 +160,25 @@ def register(linter: PyLinter) -> None:
             linter.register_checker(checker(linter))
 
 
-def _text(finding: Finding) -> str:
+def _text(finding: Finding, language: str) -> str:
     """Message, evidence and what to type, on one line."""
+    with speaking(language):
+        return visible(" ".join(_parts(finding)))
+
+
+def _parts(finding: Finding) -> list[str]:
     own = finding.place.path
     steps = [
-        f"{f'line {step.line}' if step.path == own else f'{step.path}:{step.line}'}: {step.text}"
+        f"{local(tr('line %(line)s', line=step.line)) if step.path == own else f'{step.path}:{step.line}'}: "
+        f"{local(step.text)}"
         for step in finding.evidence
     ]
-    parts = [f"{finding.message}{'' if steps else '.'}"]
+    parts = [f"{local(finding.message)}{'' if steps else '.'}"]
     if steps:
-        parts.append(f"(because {'; '.join(steps)}).")
+        parts.append(f"({local('because')} {'; '.join(steps)}).")
     if finding.advice:
-        parts.append(finding.advice)
-    return visible(" ".join(parts))
+        parts.append(local(finding.advice))
+    return parts
 
 
 def _nodes_by_span(module: nodes.Module) -> dict[tuple[int, int, int, int], nodes.NodeNG]:

@@ -168,9 +168,9 @@ class DepthDiffersFromOriginal(Rule):
     def _layer(self, family: Family, parts: list[Stack], wanted: Stack) -> Iterator[Finding]:
         depths = [part.depth for part in parts]
         depth = None if None in depths else sum(part.depth or 0 for part in parts)
-        rows: list[tuple[str, object, object]] = [("blocks", depth, wanted.depth)]
-        rows.append(("heads", parts[0].heads, wanted.heads))
-        rows.append(("window", parts[0].window, wanted.window))
+        rows: list[tuple[str, object, object]] = [(tr("blocks"), depth, wanted.depth)]
+        rows.append((tr("heads"), parts[0].heads, wanted.heads))
+        rows.append((tr("window"), parts[0].window, wanted.window))
         for what, mine, theirs in rows:
             if mine is not None and theirs is not None and mine != theirs:
                 text = tr(
