@@ -13,9 +13,15 @@ import pytest
 
 from onescience_check.checkers import language
 from onescience_check.checkers.language import counted, listed, local, localized, speaking, tr
+from onescience_check.checkers.rule import Rule
+from onescience_check.checkers.rules import all_rules
+
+from .rules.test_rules import findings
 
 ROOT = Path(__file__).parent.parent
 LOCALE = ROOT / "checkers/locale/zh"
+ENGLISH = re.compile(r"\b(?!rank\b)[a-z]{3,} [a-z]{2,}\b")
+"""Two plain words in a row, outside of code: a sentence that was not translated."""
 FIELD = re.compile(r"%(?:%|\((\w+)\))")
 
 
@@ -49,6 +55,24 @@ def test_both_languages_have_the_same_fields_and_the_same_code(file: Path) -> No
         assert code[0] == code[1], english
 
 
+@pytest.mark.parametrize("rule", all_rules(), ids=lambda rule: rule.symbol)
+def test_what_a_rule_finds_is_wholly_in_chinese(
+    rule: Rule, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also what it puts together in code: every part of a message is marked with `tr`."""
+    for name, text in {"example.py": rule.example("bad"), **rule.beside}.items():
+        (tmp_path / name).write_text(text, "utf-8")
+    found, _ = findings(tmp_path, rule.symbol, monkeypatch)
+    assert found
+    with speaking("zh"):
+        said = [
+            local(text)
+            for finding in found
+            for text in (finding.message, finding.advice, *(step.text for step in finding.evidence))
+        ]
+    assert not [text for text in said if ENGLISH.search(re.sub(r"`[^`]*`|\"[^\"]*\"|\([^)]*\)", "", text))]
+
+
 def test_a_text_is_english_and_remembers_what_it_is_made_of() -> None:
     text = tr("`%(name)s` is built with input_is_parallel=%(told)s", name="proj", told=True)
     inner = tr("`%(layer)s` is built here", layer="50 % of it")
@@ -67,7 +91,7 @@ def test_texts_in_a_row_and_counted_ones_are_said_whole() -> None:
     said = [listed(" and ", parts), counted(1, "stage"), counted(2, "boundary"), counted(3, "class")]
     assert said == ["it is unpacked and `x`", "1 stage", "2 boundaries", "3 classes"]
     with speaking("zh"):
-        assert [local(text) for text in said] == ["它被拆包 和 `x`", "1 个 stage", "2 个边界", "3 个类"]
+        assert [local(text) for text in said] == ["它被拆包、`x`", "1 个 stage", "2 个边界", "3 个类"]
 
 
 def test_only_marked_texts_of_plain_data_are_said_otherwise() -> None:

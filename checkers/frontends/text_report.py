@@ -183,8 +183,14 @@ def summary_lines(result: Result, strict: bool) -> Iterator[Text | str]:
 def _verdict(result: Result) -> str:
     """How many findings of which kinds, in how many files."""
     findings, suppressed = result.findings, result.summary.suppressed
-    kinds = Counter({"E": "error", "W": "warning"}.get(finding.code[0], "suggestion") for finding in findings)
-    parts = [counted(kinds[kind], kind) for kind in ("error", "warning", "suggestion") if kinds[kind]]
+    kinds = Counter(finding.code[0] for finding in findings)
+    errors, warnings = kinds["E"], kinds["W"]
+    others = len(findings) - errors - warnings
+    parts = [
+        *([counted(errors, "error")] if errors else []),
+        *([counted(warnings, "warning")] if warnings else []),
+        *([counted(others, "suggestion")] if others else []),
+    ]
     said = listed(", ", parts) or tr("No findings")
     if findings:
         files = counted(len({finding.place.path for finding in findings}), "file")

@@ -90,7 +90,10 @@ class DistributedNaming(Rule):
             if cls is not None and id(cls) in split and not is_named_distributed(cls):
                 yield self._finding(
                     cls,
-                    f"`{cls.name}` holds parallel layers and is not named as {{Style}}Distributed{{Type}}",
+                    tr(
+                        "`%(cls)s` holds parallel layers and is not named as {Style}Distributed{Type}",
+                        cls=cls.name,
+                    ),
                     _renamed(cls.name, _PARALLEL.sub("", cls.name)),
                 )
 
@@ -106,8 +109,17 @@ class DistributedNaming(Rule):
             if folder != right and right == home:
                 yield self._finding(
                     cls,
-                    f"`{cls.name}` lies in `{folder.name}`, and the module it was made from in `{right.name}`",
-                    f"Move the file to `{right.name}`, beside `{original.module.path.name}`.",
+                    tr(
+                        "`%(cls)s` lies in `%(folder)s`, and the module it was made from in `%(right)s`",
+                        cls=cls.name,
+                        folder=folder.name,
+                        right=right.name,
+                    ),
+                    tr(
+                        "Move the file to `%(right)s`, beside `%(module)s`.",
+                        right=right.name,
+                        module=original.module.path.name,
+                    ),
                 )
 
     def _of_file(self, project: Project, classes: list[ClassFacts]) -> Iterator[Finding]:
@@ -148,8 +160,13 @@ class DistributedNaming(Rule):
         if own and original_path(module.path) != found.module.path:
             yield self._finding(
                 cls,
-                f"`{cls.name}` lives in `{module.path.name}`, and `{found.name}` in a file of its own",
-                f"Give it a file of its own, `{cls.name.lower()}.py`.",
+                tr(
+                    "`%(cls)s` lives in `%(module)s`, and `%(found)s` in a file of its own",
+                    cls=cls.name,
+                    module=module.path.name,
+                    found=found.name,
+                ),
+                tr("Give it a file of its own, `%(file)s.py`.", file=cls.name.lower()),
             )
 
     def _finding(self, cls: ClassFacts, problem: str, hint: str) -> Finding:

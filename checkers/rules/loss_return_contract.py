@@ -96,7 +96,7 @@ class LossReturnContract(Rule):
         returned = [part.value for part in loss.nodes if isinstance(part, ast.Return)]
         if all(isinstance(value, ast.Tuple) and len(value.elts) == 2 for value in returned):
             yield self.finding(
-                place_of(loss.module, node), object=name, loss=name, problem="two values", wanted=_LOSS
+                place_of(loss.module, node), object=name, loss=name, problem=tr("two values"), wanted=_LOSS
             )
         elif len(values) == 3 and isinstance(values[2], ast.Dict):
             for value in values[2].values:
@@ -108,7 +108,7 @@ class LossReturnContract(Rule):
                         message="`%(loss)s` reports %(what)s, and the training loop takes the sum and its count",
                         advice="Report `torch.cat([loss.clone().detach().view(1), num_tokens.view(1)])`.",
                         loss=name,
-                        what="a plain number" if kind == "number" else f"`{ast.unparse(value)}` alone",
+                        what=tr("a plain number") if kind == "number" else f"`{ast.unparse(value)}` alone",
                     )
 
     def _step(self, script: TrainingScript) -> Iterator[Finding]:
@@ -176,10 +176,10 @@ def _wrong_count(script: TrainingScript, binding: LossBinding, value: ast.expr) 
         return None
     total, count, _ = value.elts
     if counts_values(count, loss) and loss_kind(script, total, loss) == MEAN:
-        return f"a mean beside `{ast.unparse(count)}`, by which it is divided once more"
+        return tr("a mean beside `%(count)s`, by which it is divided once more", count=ast.unparse(count))
     made = float_count(binding, count, loss)
     if made:
-        return f"a floating count, a sum of {made}, which the schedule adds to a whole number"
+        return tr("a floating count, a sum of %(made)s, which the schedule adds to a whole number", made=made)
     return None
 
 

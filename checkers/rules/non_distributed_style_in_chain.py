@@ -149,7 +149,11 @@ class NonDistributedStyleInChain(Rule):
         return self.finding(
             site_place(event.site),
             object=owner.name if owner is not None else root,
-            evidence=(Evidence(other.module.display, other.node.lineno, f"`{other.name}` is here"),),
+            evidence=(
+                Evidence(
+                    other.module.display, other.node.lineno, tr("`%(other)s` is here", other=other.name)
+                ),
+            ),
             message="`%(call)s` below `%(root)s` is the plain module, though `%(wanted)s` is there",
             call=callee_text(event.site),
             root=root,

@@ -83,9 +83,9 @@ class PartitionMarkWrong(Rule):
                 object=owner_name(event),
                 sizes=", ".join(str(poly_of(size)) for size in event.sizes),
                 dim=event.dim,
-                truth=f"dimension {cut[0]} is the one that was divided"
+                truth=tr("dimension %(cut)s is the one that was divided", cut=cut[0])
                 if cut
-                else "every rank holds all of it",
+                else tr("every rank holds all of it"),
                 typed=(
                     tr(
                         "Mark dimension %(cut)s: that is the one whose size is divided by the TP size.",

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..finding import Finding
+from ..language import tr
 from ..rule import Rule, Symptom
 from ..tpstate.events import Built, Divided, Site
 from ..tpstate.layers import label
@@ -89,7 +90,9 @@ class PerRankSizeGiven(Rule):
                 yield self.finding(
                     site_place(given),
                     object=owner_name(again),
-                    evidence=(at(again.site, f"`{again.name}` is divided by the TP size here"),),
+                    evidence=(
+                        at(again.site, tr("`%(again)s` is divided by the TP size here", again=again.name)),
+                    ),
                     message="`%(name)s` is divided by the TP size, and what it is given is one rank's share already",
                     advice="Give the count of all ranks together, and let the module divide it.",
                     name=again.name,

@@ -126,7 +126,7 @@ def _wrapped(seen: Seen) -> tuple[str, Fix | None]:
     made = _made_of(module, call)
     if made is not None:
         names = list(dict.fromkeys(part.id for part in _values(made) if isinstance(part, ast.Name)))
-        kind = tr("a dict") if isinstance(made, ast.Dict) else f"a {ast.unparse(made.func)}"
+        kind = tr("a dict") if isinstance(made, ast.Dict) else tr("a %(made)s", made=ast.unparse(made.func))
         text = tr("Megatron's checkpoint takes tensors alone, and %(kind)s is passed here", kind=kind)
         if call.keywords or len(call.args) > 1 or not names or len(names) < len(_values(made)):
             return tr(

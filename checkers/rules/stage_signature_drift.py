@@ -132,7 +132,9 @@ class StageSignatureDrift(Rule):
                         cls=stage.cls.name,
                         rest=rest.arg,
                         meant=meant,
-                        typed=f"Write `{meant}={ast.unparse(keyword.value)}`.",
+                        typed=tr(
+                            "Write `%(meant)s=%(value)s`.", meant=meant, value=ast.unparse(keyword.value)
+                        ),
                     )
 
     def _compare(

@@ -146,8 +146,17 @@ class StyleArgumentsRejected(Rule):
                         object=written_in(site),
                         call=callee_text(site),
                         cls=found[0].name,
-                        problem=f"`{name}` is given all of `{given.text}`, {ast.unparse(whole)}, for one number",
-                        hint=f"Pass the count of this layer: `{name}={given.text}[0]` for the first one.",
+                        problem=tr(
+                            "`%(name)s` is given all of `%(given)s`, %(whole)s, for one number",
+                            name=name,
+                            given=given.text,
+                            whole=ast.unparse(whole),
+                        ),
+                        hint=tr(
+                            "Pass the count of this layer: `%(name)s=%(given)s[0]` for the first one.",
+                            name=name,
+                            given=given.text,
+                        ),
                     )
                     break
 

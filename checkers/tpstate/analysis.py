@@ -9,6 +9,7 @@ from typing import Any
 
 from ..facts.module import ClassFacts
 from ..facts.nodes import as_code
+from ..language import tr
 from ..project.project import Project
 from . import attributes, building, calls, expressions
 from .callables import Bound, Func, Partial
@@ -57,7 +58,7 @@ class Analysis:
         for index, cls in enumerate(classes):
             self.run(cls)
             if progress is not None:
-                progress("following the tensors", index + 1, len(classes))
+                progress(tr("following the tensors"), index + 1, len(classes))
 
     def built(self) -> Iterator[tuple[ClassFacts, Obj]]:
         """Every class that was run on its own, with the instance built from unknown arguments."""
