@@ -50,15 +50,20 @@ def _frame(finding: Finding, lines: Sequence[str]) -> Frame:
     place = finding.place
     first, last = max(1, place.line - 1), min(len(lines), place.line + 1)
     text = "".join(lines[place.line - 1 : place.line])
+    end = place.end_column if place.end_line == place.line else len(text)
     return Frame(
         At(place.path, place.line),
         finding.message,
         first,
-        tuple(lines[first - 1 : last]),
-        place.column,
-        place.end_column if place.end_line == place.line else len(text),
+        tuple(map(_untabbed, lines[first - 1 : last])),
+        len(_untabbed(text[: place.column])),
+        len(_untabbed(text[:end])),
         tuple(Known(At(step.path, step.line), step.text) for step in finding.evidence),
     )
+
+
+def _untabbed(text: str) -> str:
+    return text.replace("\t", "    ")
 
 
 def _open_tasks(lists: tuple[Checklist, ...]) -> Iterator[Task]:

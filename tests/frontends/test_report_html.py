@@ -111,5 +111,22 @@ def test_code_between_backticks_is_marked_and_escaped(reference: Report) -> None
     assert "<code>a&lt;b&gt;</code> &amp; &lt;i&gt;" in shown and "one ` alone &lt;u&gt;" in shown
 
 
+def test_a_finding_is_marked_in_its_line_behind_tabs_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, text in FILES.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text.replace("self.input_tensor = None", "pass").replace("    ", "\t"), "utf-8")
+    made = make_report([tmp_path], Settings(base=tmp_path))
+    frames = [frame for task in made.models[0].tasks for frame in task.frames]
+    assert frames
+    for frame in frames:
+        line = frame.lines[frame.at.line - frame.first]
+        assert "\t" not in line and line[frame.column : frame.end_column].strip()
+    assert "\\t" not in page(visible_fields(made))
+
+
 def test_without_a_model_the_page_says_so() -> None:
     assert "No distributed model was found" in Outline(page(Report((), ("a.py: not UTF-8",)))).text
