@@ -21,6 +21,8 @@ WORDS = (
     b"_REGISTRY",  # wrappers such as OneFuser(style=...)
     b"set_input_tensor",
     b"pg_collection",  # the groups of a Megatron model
+    b"sequence_parallel",
+    b"finalize_model_grads",
     b"forward_step",
     b"stage_shapes",
     b"PipelineTensorShapeConfig",

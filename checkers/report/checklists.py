@@ -115,7 +115,9 @@ TENSOR = (
           "sp-dropout-not-forked sp-gather-grad-of-replicated local-grad-norm grad-norm-counts-replicas "
           "none-on-some-ranks stage-only-attribute-used seed-of-wrong-axis tied-weight-unsynced "
           "replicated-parameter-unsynced same-init-on-all-ranks collective-result-discarded sharded-parameter-unmarked "
-          "partition-mark-wrong local-reduction-used column-input-not-copied rank-offset-missing share-divided-again",
+          "auxiliary-loss-dropped offset-ignored rng-tracker-not-seeded clipped-before-complete "
+          "collective-without-autograd partition-mark-wrong local-reduction-used column-input-not-copied "
+          "rank-offset-missing share-divided-again",
           parallel.own_parameters),
     Check("Windows are rolled back as they were rolled; the longitude axis stays periodic", "beyond the guide",
           "roll-unroll-mismatch cyclic-axis-masked", parallel.windows),

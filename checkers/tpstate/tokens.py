@@ -21,7 +21,7 @@ from .values import NONE, TP, Const, Kwargs, Obj, Seq, Slice, Sym, Tensor, Value
 
 OWN, ALL = "own", "all"
 
-LENGTH = tr("own tokens")
+LENGTH = "own tokens"
 """The tag of a number of tokens that is one rank's."""
 
 

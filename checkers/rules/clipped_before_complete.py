@@ -1,0 +1,142 @@
+"""E7737"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..finding import Evidence, Finding
+from ..language import tr
+from ..rule import Rule, Symptom
+from ..spmd.axes import last_name
+from ..spmd.collectives import Entered
+from ..spmd.frames import Frame, functions
+from ..tpstate.verdicts import place_of
+
+if TYPE_CHECKING:
+    from ..tpstate.analysis import Analysis
+
+_CLIPS = re.compile(r"clip_grad\w*|clip_gradients?|clip_\w*norm\w*")
+_KNOWN = frozenset("finalize_model_grads allreduce_gradients finish_grad_sync all_reduce_gradients".split())
+_DEPTH = 3
+
+
+class ClippedBeforeComplete(Rule):
+    """Gradients are clipped by their norm before the ranks' parts of them are summed."""
+
+    code, symbol = "E7737", "clipped-before-complete"
+    message = "`%(clip)s` measures and scales the gradients before `%(sum)s` sums them over the ranks"
+    advice = "Call `%(sum)s` first, and clip what it leaves."
+    why = (
+        "Before the sum a rank holds a part of some gradients (of norms under sequence parallelism, of replicas, of "
+        "tied weights). Their norm and so the factor is another one on each rank: the sum of scaled parts is no "
+        "scaled sum."
+    )
+    symptom = Symptom.WRONG_NUMBERS
+    runtime = "nothing fails; replicated parameters drift apart after the first clipped step"
+    limits = (
+        "Only where both stand in one function, in this order, in front of the optimizer's step, and the second is "
+        "seen to all-reduce gradients."
+    )
+    guide = "beyond the guide"
+    bad = """
+    import torch.distributed as dist
+    from megatron.core import parallel_state
+
+
+    def sum_over_replicas(model):
+        for p in model.parameters():
+            dist.all_reduce(p.grad, group=parallel_state.get_data_parallel_group())
+
+
+    def clip_grads(model, limit):
+        total = sum(p.grad.pow(2).sum() for p in model.parameters())
+        dist.all_reduce(total, group=parallel_state.get_model_parallel_group())
+        for p in model.parameters():
+            p.grad.mul_((limit / total.sqrt()).clamp(max=1.0))
+
+
+    def step(model, optimizer, limit):
+        clip_grads(model, limit)  # [clipped-before-complete]
+        sum_over_replicas(model)
+        optimizer.step()
+    """
+    good = """
+    import torch.distributed as dist
+    from megatron.core import parallel_state
+
+
+    def sum_over_replicas(model):
+        for p in model.parameters():
+            dist.all_reduce(p.grad, group=parallel_state.get_data_parallel_group())
+
+
+    def clip_grads(model, limit):
+        total = sum(p.grad.pow(2).sum() for p in model.parameters())
+        dist.all_reduce(total, group=parallel_state.get_model_parallel_group())
+        for p in model.parameters():
+            p.grad.mul_((limit / total.sqrt()).clamp(max=1.0))
+
+
+    def step(model, optimizer, limit):
+        sum_over_replicas(model)
+        clip_grads(model, limit)
+        optimizer.step()
+    """
+
+    def check(self, analysis: Analysis) -> Iterator[Finding]:
+        for frame in functions(analysis.project, re.compile(r"clip_"), re.compile(r"\.step\(|zero_grad")):
+            found = _order(frame)
+            if found is not None:
+                clip, total = found
+                yield self.finding(
+                    place_of(frame.module, clip),
+                    object=frame.scope.function.name if frame.scope.function is not None else "",
+                    evidence=(
+                        Evidence(frame.module.display, total.lineno, tr("the gradients are summed here")),
+                    ),
+                    clip=ast.unparse(clip.func),
+                    sum=ast.unparse(total.func),
+                )
+
+
+def _order(frame: Frame) -> tuple[ast.Call, ast.Call] | None:
+    """A clip, and the sum behind it that nothing did before it."""
+    calls = sorted(
+        (node for node in frame.scope.nodes if isinstance(node, ast.Call)), key=lambda node: node.lineno
+    )
+    clips = [call for call in calls if _CLIPS.fullmatch(last_name(call.func))]
+    steps = [call for call in calls if last_name(call.func) == "step"]
+    if len(clips) != 1 or not steps:
+        return None
+    sums = [call for call in calls if call is not clips[0] and _completes(call, frame)]
+    behind = [call for call in sums if clips[0].lineno < call.lineno < steps[-1].lineno]
+    if behind and len(behind) == len(sums) and not any(step.lineno < clips[0].lineno for step in steps):
+        return clips[0], behind[0]
+    return None
+
+
+def _completes(call: ast.Call, frame: Frame, depth: int = 0) -> bool:
+    """Whether a call sums gradients over ranks."""
+    if last_name(call.func) in _KNOWN:
+        return True
+    inner = frame.callee(call)
+    if inner is None or inner.scope.function is None or depth > _DEPTH:
+        return False
+    text = inner.module.text_of(inner.scope.function)
+    if ".grad" in text and "mul_" not in text:
+        if _sums_itself(inner) or any(
+            isinstance(node, ast.Call) and (deeper := inner.callee(node)) is not None and _sums_itself(deeper)
+            for node in inner.scope.nodes
+        ):
+            return True
+    return any(_completes(node, inner, depth + 1) for node in inner.scope.nodes if isinstance(node, ast.Call))
+
+
+def _sums_itself(frame: Frame) -> bool:
+    entered = frame.project.knowledge(Entered).of(frame)
+    return any(
+        entry.name in ("all_reduce", "all_reduce_coalesced", "reduce_scatter_tensor") for entry in entered
+    )

@@ -1,0 +1,116 @@
+"""W7735"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..facts.nodes import walk
+from ..finding import Finding
+from ..rule import Rule, Symptom
+from ..spmd.frames import Frame, functions
+from ..tpstate.verdicts import place_of
+
+if TYPE_CHECKING:
+    from ..tpstate.analysis import Analysis
+
+_OFFSET = re.compile(r"(layer_|stage_|rank_|vocab_|global_|seq_|sequence_|pp_|tp_)?offset")
+_STAGES = re.compile(r"megatron|parallel|pipeline|distributed")
+
+
+class OffsetIgnored(Rule):
+    """A function is given where a stage or rank begins, and does not use it."""
+
+    code, symbol = "W7735", "offset-ignored"
+    message = "`%(function)s` takes `%(offset)s` and never reads it: local numbers stand where global ones are meant"
+    advice = "Add `%(offset)s` to the local number, or leave the parameter out."
+    why = (
+        "Stages and ranks count their own layers, words and tokens from zero. Whoever joins what they hold, by name or "
+        "by index, needs the number in the whole model; with local ones the parts overwrite each other."
+    )
+    symptom = Symptom.WRONG_NUMBERS
+    runtime = "nothing fails on one stage; on several the last one to write wins"
+    limits = (
+        "Only where the callers in the tree pass it, in files that speak of parallel ranks; silent for overrides, "
+        "stubs and functions that only raise."
+    )
+    guide = "beyond the guide"
+    bad = """
+    from megatron.core import parallel_state
+
+
+    def whole_name(name, offset):  # [offset-ignored]
+        return f"decoder.{name}"
+
+
+    def names(model, per_stage):
+        offset = parallel_state.get_pipeline_model_parallel_rank() * per_stage
+        return [whole_name(name, offset) for name, _ in model.named_parameters()]
+    """
+    good = """
+    import re
+
+    from megatron.core import parallel_state
+
+
+    def whole_name(name, offset):
+        return re.sub(r"layers\\\\.([0-9]+)", lambda found: f"layers.{int(found[1]) + offset}", name)
+
+
+    def names(model, per_stage):
+        offset = parallel_state.get_pipeline_model_parallel_rank() * per_stage
+        return [whole_name(name, offset) for name, _ in model.named_parameters()]
+    """
+
+    def check(self, analysis: Analysis) -> Iterator[Finding]:
+        for frame in functions(analysis.project, _OFFSET, _STAGES):
+            function = frame.scope.function
+            if (
+                not isinstance(function, ast.FunctionDef)
+                or frame.cls is not None
+                or frame.scope.outer is None
+            ):
+                continue
+            for arg in _unread(function):
+                if _is_given(frame, function, arg):
+                    yield self.finding(
+                        place_of(frame.module, function),
+                        object=function.name,
+                        function=function.name,
+                        offset=arg.arg,
+                    )
+
+
+def _unread(function: ast.FunctionDef) -> Iterator[ast.arg]:
+    """Offsets that the body never names; a body that only raises, or says nothing, is a stub."""
+    body = [part for part in function.body if not _is_text(part)]
+    if not body or isinstance(body[0], ast.Raise | ast.Pass) or function.decorator_list:
+        return
+    named = {node.id for part in body for node in walk(part) if isinstance(node, ast.Name)}
+    for arg in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs):
+        if _OFFSET.fullmatch(arg.arg) and arg.arg not in named and "locals" not in named:
+            yield arg
+
+
+def _is_text(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+def _is_given(frame: Frame, function: ast.FunctionDef, arg: ast.arg) -> bool:
+    """Whether a call in the same file gives it a value that is computed."""
+    names = [a.arg for a in (*function.args.posonlyargs, *function.args.args)]
+    for node in walk(frame.module.tree):
+        if (
+            not isinstance(node, ast.Call)
+            or not isinstance(node.func, ast.Name)
+            or node.func.id != function.name
+        ):
+            continue
+        given: ast.expr | None = next((k.value for k in node.keywords if k.arg == arg.arg), None)
+        if given is None and arg.arg in names and names.index(arg.arg) < len(node.args):
+            given = node.args[names.index(arg.arg)]
+        if given is not None and not isinstance(given, ast.Constant):
+            return True
+    return False
