@@ -126,17 +126,18 @@ def _completes(call: ast.Call, frame: Frame, depth: int = 0) -> bool:
     if inner is None or inner.scope.function is None or depth > _DEPTH:
         return False
     text = inner.module.text_of(inner.scope.function)
-    if ".grad" in text and "mul_" not in text:
-        if _sums_itself(inner) or any(
-            isinstance(node, ast.Call) and (deeper := inner.callee(node)) is not None and _sums_itself(deeper)
-            for node in inner.scope.nodes
-        ):
-            return True
+    deeper = (inner.callee(node) for node in inner.scope.nodes if isinstance(node, ast.Call))
+    if ".grad" in text and (_sums(inner) or any(frame is not None and _sums(frame) for frame in deeper)):
+        return True
     return any(_completes(node, inner, depth + 1) for node in inner.scope.nodes if isinstance(node, ast.Call))
 
 
-def _sums_itself(frame: Frame) -> bool:
-    entered = frame.project.knowledge(Entered).of(frame)
+def _sums(frame: Frame) -> bool:
+    """Whether a function all-reduces gradients in place, or copies sums back into them."""
+    function = frame.scope.function
+    copied = function is not None and ".copy_(" in frame.module.text_of(function)
     return any(
-        entry.name in ("all_reduce", "all_reduce_coalesced", "reduce_scatter_tensor") for entry in entered
+        entry.name == "all_reduce" and (copied or "grad" in ast.unparse(entry.node.args[0]))
+        for entry in frame.project.knowledge(Entered).of(frame)
+        if entry.node.args
     )

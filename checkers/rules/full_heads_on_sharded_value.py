@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
 
 
-_UNSURE = re.compile(r"#\d+$|per_|local|partition|shard|rank|_tp\b|(^|\.)(n|x|size|num|count)$")
+_UNSURE = re.compile(r"#\d+$|per_(rank|partition|device|gpu)|local|partition|shard|rank|_tp\b")
 """Numbers made up for what is not known, and names that speak of one rank."""
+_OF_ONE_HEAD = re.compile(r"head_dim|head_size|kv_channels|per_attention_head|per_head")
+_READ = re.compile(r"size#\d+")
 
 
 class FullHeadsOnShardedValue(Rule):
@@ -173,20 +175,43 @@ def full_heads(event: Reshaped, known: dict[str, Poly]) -> int | None:
 
 
 def _without_share(event: Reshaped) -> int | None:
-    """The size that stands for the split dimension, where the others are the tensor's own: one that no `// tp` made."""
+    """The size that stands for the split dimension where no `// tp` made any: the others are the tensor's own."""
     tensor = event.tensor
-    if tensor.sizes is None or tensor.axis is None:
-        return None
-    own = [size for index, size in enumerate(tensor.sizes) if index != tensor.axis]
-    left: list[int] = []
-    for index, size in enumerate(event.sizes):
-        if size in own:
-            own.remove(size)
-        elif not isinstance(size, Sym) or any(map(_UNSURE.search, size.poly.atoms())):
+    if tensor.sizes is not None and tensor.axis is not None:
+        own = [size for index, size in enumerate(tensor.sizes) if index != tensor.axis]
+        left: list[int] = []
+        for index, size in enumerate(event.sizes):
+            if size in own:
+                own.remove(size)
+            else:
+                left.append(index)
+    elif tensor.last and tensor.role == "column" and len(event.sizes) > 2:
+        left = list(range(2, len(event.sizes)))
+        if not all(_is_read(size) for size in event.sizes[:2]):
             return None
-        else:
-            left.append(index)
-    return left[0] if len(left) in (1, 2) and len(left) + len(own) <= 2 else None
+    else:
+        return None
+    if not 1 <= len(left) <= 3 or not all(_is_whole(event.sizes[index]) for index in left):
+        return None
+    return next((index for index in left if _is_count(event.sizes[index])), None)
+
+
+def _is_read(size: Value) -> bool:
+    """Whether a size was read from a shape."""
+    return isinstance(size, Sym) and any(_READ.fullmatch(atom) for atom in size.poly.atoms())
+
+
+def _is_whole(size: Value) -> bool:
+    """Whether a size comes from a configuration, or is that of one head."""
+    if isinstance(size, Const):
+        return type(size.value) is int and 0 < size.value <= 4
+    return isinstance(size, Sym) and all(
+        not _UNSURE.search(atom) and ("." in atom or _OF_ONE_HEAD.search(atom)) for atom in size.poly.atoms()
+    )
+
+
+def _is_count(size: Value) -> bool:
+    return isinstance(size, Sym) and not all(_OF_ONE_HEAD.search(atom) for atom in size.poly.atoms())
 
 
 def _multiplies_out(sizes: tuple[Value, ...], index: int, width: Poly, known: dict[str, Poly]) -> bool:

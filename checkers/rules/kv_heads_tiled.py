@@ -107,6 +107,12 @@ def _operands(event: HeadsTiled) -> tuple[str, str]:
     node = event.site.node
     assert isinstance(node, ast.Call)
     given = list(node.args)
+    if given and isinstance(given[0], ast.BinOp):  # torch.cat([k] * n, dim=2)
+        parts, times = given[0].left, given[0].right
+        if not isinstance(parts, ast.List | ast.Tuple):
+            parts, times = times, parts
+        value = parts.elts[0] if isinstance(parts, ast.List | ast.Tuple) and parts.elts else given[0]
+        return ast.unparse(value), ast.unparse(times)
     value = given.pop(0) if isinstance(node.func, ast.Attribute) and node.func.attr == "tile" else node.func
     if isinstance(value, ast.Attribute) and value is node.func:
         value = value.value

@@ -16,7 +16,9 @@ from ..tpstate.verdicts import place_of
 if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
 
-_OFFSET = re.compile(r"(layer_|stage_|rank_|vocab_|global_|seq_|sequence_|pp_|tp_)?offset")
+_OFFSET = re.compile(
+    r"(layer_|stage_|rank_|vocab_|global_|seq_|sequence_|pp_|tp_)?offset|(partition_|split_|gather_)?dim"
+)
 _STAGES = re.compile(r"megatron|parallel|pipeline|distributed")
 
 
@@ -111,6 +113,7 @@ def _is_given(frame: Frame, function: ast.FunctionDef, arg: ast.arg) -> bool:
         given: ast.expr | None = next((k.value for k in node.keywords if k.arg == arg.arg), None)
         if given is None and arg.arg in names and names.index(arg.arg) < len(node.args):
             given = node.args[names.index(arg.arg)]
+        text = ast.unparse(given) if given is not None else ""
         if given is not None and not isinstance(given, ast.Constant):
-            return True
+            return "dim" not in arg.arg or "partition_dim" in text
     return False

@@ -74,7 +74,7 @@ class PartialSumEscapes(Rule):
 
     def check(self, analysis: Analysis) -> Iterator[Finding]:
         for events in by_site(analysis.log.events, PartialMet):
-            certain = first_certain(events)
+            certain = first_certain(events) or next((event for event in events if event.settled), None)
             event = certain or events[0]
             yield self.finding(
                 site_place(event.site),

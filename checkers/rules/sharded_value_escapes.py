@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from ..facts.module import ClassFacts
 from ..finding import Finding
 from ..language import tr
 from ..rule import Rule, Symptom
@@ -135,15 +137,25 @@ def _by_user(events: Iterable[Event]) -> Iterator[tuple[Site, list[WholeNeeded]]
     """Operations by the place to blame: inside a module of another file (a norm, say), the call of that module."""
     groups: dict[tuple[str, int, int], tuple[Site, list[WholeNeeded]]] = {}
     needs = [event for event in events if isinstance(event, WholeNeeded)]
-    own = {event.site.key for event in needs if event.owner is event.root}
+    own = {event.site.key for event in needs if _is_own(event)}
     for event in needs:
         site = event.site
-        if site.key not in own or event.owner is event.root:
-            if event.owner is not event.root:
+        if site.key not in own or _is_own(event):
+            if not _is_own(event):
                 outside = (call for call in reversed(event.stack) if call.module is not site.module)
                 site = next(outside, site)
             groups.setdefault(site.key, (site, []))[1].append(event)
     yield from groups.values()
+
+
+def _is_own(event: Event) -> bool:
+    """Whether an event happened in the class that was run, or in a base of it."""
+    own = event.owner is not None and event.owner.name in _bases(event.root)
+    return event.owner is event.root or own
+
+
+def _bases(cls: ClassFacts | None) -> set[str]:
+    return {ast.unparse(base).rsplit(".", 1)[-1] for base in cls.node.bases} if cls is not None else set()
 
 
 def _is_split(event: ParallelCall) -> bool:

@@ -64,6 +64,25 @@ class Event:
         open_choices = {key for key, side in self.choice.items() if self.branch.get(key) != side}
         return not open_choices or (len(open_choices) == 1 and not self.branch)
 
+    @property
+    def settled(self) -> bool:
+        """Whether it happens for one setting of one option, that of sequence parallelism and what has to do with none
+        of the conditions around it left out."""
+        if self.certain or self.on_one_rank:
+            return self.certain
+        keys = [
+            key
+            for key, side in self.choice.items()
+            if self.branch.get(key) != side and "sequence_parallel" not in key
+        ]
+        whole = [key for key in keys if not any(key in other and key != other for other in keys)]
+        around = set(re.findall(r"[A-Za-z_]\w*", " ".join(self.branch)))
+        asked = set(re.findall(r"[A-Za-z_]\w*", " ".join(whole)))
+        return len(whole) <= 1 and not (around & asked) - _HOLDERS
+
+
+_HOLDERS = frozenset("config self run args text model".split())
+
 
 @dataclass
 class ParallelCall(Event):

@@ -68,7 +68,7 @@ def applied(
 PART = "part"
 """The role of a maximum, sum or norm over one rank's part of a dimension."""
 
-_REDUCES = frozenset("max amax min amin sum mean logsumexp norm std var prod".split())
+_REDUCES = frozenset("max amax min amin sum logsumexp norm prod".split())
 
 
 def reduced_part(

@@ -55,9 +55,24 @@ def concatenated(
     parts = operands_of(interp, given, node)
     if not parts:
         return UNKNOWN
+    _note_tiled(interp, parts, rest, kwargs, node)
     if 0 < sum(isinstance(part, Choice) for part in parts) <= _MAX_OPEN:
         return interp.lift(lambda *leaves: _joined(interp, list(leaves), rest, kwargs, node), *parts)
     return _joined(interp, parts, rest, kwargs, node)
+
+
+def _note_tiled(
+    interp: Interpreter, parts: list[Value], rest: tuple[Value, ...], kwargs: Kwargs, node: ast.expr
+) -> None:
+    """`torch.cat([k] * n, dim=2)`: the same heads one block after another."""
+    first = interp.settle(parts[0])
+    again = isinstance(node, ast.Call) and bool(node.args) and isinstance(node.args[0], ast.BinOp)
+    dim = kwargs.get("dim", rest[0] if rest else Const(0))
+    if again and len(parts) == 1 and isinstance(first, Tensor) and first.sizes is not None:
+        times: list[Value] = [Const(1)] * len(first.sizes)
+        if isinstance(dim, Const) and isinstance(dim.value, int) and -len(times) <= dim.value < len(times):
+            times[dim.value] = Const(2)
+            placements.tiled(interp, first, tuple(times), node)
 
 
 def _joined(
@@ -298,8 +313,20 @@ def _by_parameter(
         why = interp.step(node, tr("the weight is split on its output dimension"))
         if isinstance(given, Tensor):
             interp.emit(RawColumn, node, tensor=given)
-        return Tensor(State.SHARDED, why=why)
+            _takes_whole(interp, given, taken, node)
+        share = poly_of(out)
+        return Tensor(State.SHARDED, why=why, width=share * Poly.atom("tp") if share is not None else None)
+    if isinstance(given, Tensor):
+        _takes_whole(interp, given, taken, node)
     return Tensor(State.UNKNOWN, width=poly_of(out))
+
+
+def _takes_whole(interp: Interpreter, given: Tensor, taken: Value, node: ast.expr) -> None:
+    """A split value meets a weight that takes the whole dimension."""
+    whole = given.width is not None and given.width == poly_of(taken)
+    if given.state is State.SHARDED and given.last and whole:
+        consumer = tr("a product with a weight for all channels")
+        interp.emit(ShardedEscape, node, tensor=given, consumer=consumer, proven=True)
 
 
 def bypass(interp: Interpreter, weight: Tensor, node: ast.expr) -> Tensor:

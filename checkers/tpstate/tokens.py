@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from ..language import tr
@@ -250,11 +250,19 @@ def of_factory(interp: Interpreter, sizes: Iterable[Value], node: ast.expr) -> T
     return None
 
 
+def _held(interp: Interpreter, value: Value) -> Iterator[Tokens]:
+    """The tokens of each alternative of a value, where its conditions leave sequence parallelism on."""
+    for conditions, leaf in alternatives(interp.settle(value)):
+        tokens = holds(interp, leaf.tokens) if isinstance(leaf, Tensor) else None
+        if tokens is not None:
+            needed = flags.implied(tokens.key, True)
+            if all(conditions.get(key, side) == side for key, side in needed.items()):
+                yield tokens
+
+
 def note_unmarked(interp: Interpreter, module: Obj, args: tuple[Value, ...], node: ast.expr) -> None:
     """A module with parameters of its own gets one rank's own tokens: they need the mark `sequence_parallel`."""
-    leaves = (leaf for _, leaf in alternatives(interp.settle(args[0]) if args else NONE))
-    held = (holds(interp, leaf.tokens) for leaf in leaves if isinstance(leaf, Tensor))
-    tokens = next((tokens for tokens in held if tokens is not None), None)
+    tokens = next(_held(interp, args[0]), None) if args else None
     if tokens is None or tokens.held != OWN or not tokens.key or module.made_at is None:
         return
     is_torch = module.cls.facts is None and _WEIGHTED.fullmatch(module.cls.dotted) is not None
@@ -270,9 +278,7 @@ _LOSS = re.compile(r"(\w*_)?(balanc\w*|aux|switch\w*)(_\w+)?_loss|(\w*_)?loss_(b
 def note_loss(interp: Interpreter, name: str, args: tuple[Value, ...], node: ast.expr) -> None:
     """A balancing loss is a product of means over all tokens: that of each stretch is another number."""
     for value in args if _LOSS.fullmatch(name) else ():
-        leaves = (leaf for _, leaf in alternatives(interp.settle(value)))
-        held = (holds(interp, leaf.tokens) for leaf in leaves if isinstance(leaf, Tensor))
-        tokens = next((tokens for tokens in held if tokens is not None and tokens.held == OWN), None)
+        tokens = next((tokens for tokens in _held(interp, value) if tokens.held == OWN), None)
         if tokens is not None:
             interp.emit(TokensInLoss, node, tokens=tokens, loss=name)
             return
