@@ -115,6 +115,7 @@ TENSOR = (
           "sp-dropout-not-forked sp-gather-grad-of-replicated local-grad-norm grad-norm-counts-replicas "
           "none-on-some-ranks stage-only-attribute-used seed-of-wrong-axis tied-weight-unsynced "
           "replicated-parameter-unsynced same-init-on-all-ranks collective-result-discarded sharded-parameter-unmarked "
+          "rng-fork-misplaced marked-gradients-unsummed "
           "auxiliary-loss-dropped offset-ignored rng-tracker-not-seeded clipped-before-complete "
           "collective-without-autograd partition-mark-wrong local-reduction-used column-input-not-copied "
           "rank-offset-missing share-divided-again",

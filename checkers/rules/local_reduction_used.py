@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..finding import Finding
+from ..language import tr
 from ..rule import Rule, Symptom
-from ..tpstate.events import PartReduced
+from ..tpstate.events import PartReduced, WronglyReduced
 from ..tpstate.verdicts import by_site, evidence, first_certain, owner_name, site_place, why
 
 if TYPE_CHECKING:
@@ -83,6 +84,20 @@ class LocalReductionUsed(Rule):
     """
 
     def check(self, analysis: Analysis) -> Iterator[Finding]:
+        for wrongs in by_site(analysis.log.events, WronglyReduced):
+            wrong = first_certain(wrongs)
+            if wrong is not None:
+                yield self.finding(
+                    site_place(wrong.site),
+                    object=owner_name(wrong),
+                    evidence=evidence(why(wrong.tensor)),
+                    message="%(how)s",
+                    advice=tr(
+                        "Take the maximum of maxima, the sum of sums, and of a look-up the sum with zeros where the "
+                        "index is another rank's: each by its own all-reduce, before it meets anything else."
+                    ),
+                    how=wrong.how,
+                )
         for events in by_site(analysis.log.events, PartReduced):
             event = first_certain(events)
             if event is None or event.part.why is None:

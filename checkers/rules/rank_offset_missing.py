@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..finding import Finding
+from ..language import tr
 from ..rule import Rule, Symptom
-from ..tpstate.events import FirstPartTaken
+from ..tpstate.events import FirstPartTaken, LookedUp
 from ..tpstate.values import poly_of
-from ..tpstate.verdicts import by_site, first_certain, owner_name, site_place
+from ..tpstate.verdicts import by_site, evidence, first_certain, owner_name, site_place, why
 
 if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
@@ -70,6 +71,19 @@ class RankOffsetMissing(Rule):
     """
 
     def check(self, analysis: Analysis) -> Iterator[Finding]:
+        for looks in by_site(analysis.log.events, LookedUp):
+            look = first_certain(looks)
+            if look is not None:
+                yield self.finding(
+                    site_place(look.site),
+                    object=owner_name(look),
+                    evidence=evidence(why(look.tensor)),
+                    message="one rank's part of a split dimension is indexed by numbers of the whole dimension",
+                    advice=tr(
+                        "Subtract the start of the rank's part, `rank * width`, from the index, and mask what lies "
+                        "outside."
+                    ),
+                )
         for events in by_site(analysis.log.events, FirstPartTaken):
             event = first_certain(events)
             if event is not None:

@@ -14,11 +14,11 @@ from ..language import tr
 from ..project.project import External, Project, dotted_name
 from ..project.stage_classes import parameters
 from ..rule import Rule, Symptom
-from ..tpstate.events import Site, TokensUnmarked
+from ..tpstate.events import Site, TokensRaw, TokensUnmarked
 from ..tpstate.fixes import lines_after, unsafe
 from ..tpstate.layers import label
 from ..tpstate.values import Obj
-from ..tpstate.verdicts import at, evidence, owner_name, place_of
+from ..tpstate.verdicts import at, by_site, evidence, owner_name, place_of, site_place
 
 if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
@@ -88,6 +88,7 @@ class ReplicatedParameterUnsynced(Rule):
     def check(self, analysis: Analysis) -> Iterator[Finding]:
         project = analysis.project
         yield from self._followed(analysis)
+        yield from self._raw(analysis)
         for cls in project.classes() if project.settings.sequence_parallel else ():
             text = cls.text
             if (
@@ -120,6 +121,27 @@ class ReplicatedParameterUnsynced(Rule):
                 if own
                 else 'setattr(parameter, "sequence_parallel", config.sequence_parallel)',
             )
+
+    def _raw(self, analysis: Analysis) -> Iterator[Finding]:
+        """Raw weights that one rank's tokens are multiplied with."""
+        for events in by_site(analysis.log.events, TokensRaw):
+            event = next((event for event in events if not event.on_one_rank), None)
+            call = event.site.node if event is not None else None
+            named = (
+                re.search(r"self\.\w+", ast.unparse(call.args[1]))
+                if isinstance(call, ast.Call) and len(call.args) > 1
+                else None
+            )
+            if event is None or event.owner is None or named is None or not isinstance(call, ast.Call):
+                continue
+            if not _is_marked(named[0], call, event.owner.text):
+                yield self.finding(
+                    site_place(event.site),
+                    object=event.owner.name,
+                    evidence=evidence(event.tokens.why),
+                    name=named[0],
+                    typed=f'setattr({named[0]}, "sequence_parallel", config.sequence_parallel)',
+                )
 
     def _check_class(self, project: Project, cls: ClassFacts, text: str) -> Iterator[Finding]:
         built, forward = cls.methods.get("__init__"), cls.methods.get("forward")

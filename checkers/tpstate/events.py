@@ -357,6 +357,35 @@ class PartReduced(Event):
 
 
 @dataclass
+class WronglyReduced(Event):
+    """What one rank holds was put together in the wrong way, or not before it met a sum of all ranks: `how` says it."""
+
+    tensor: Tensor = field(kw_only=True)
+    how: str = field(kw_only=True)
+
+
+@dataclass
+class LookedUp(Event):
+    """One rank's part was indexed by numbers of the whole dimension."""
+
+    tensor: Tensor = field(kw_only=True)
+
+
+@dataclass
+class Dropped(Event):
+    """Elements of a tensor were dropped at random."""
+
+    tensor: Tensor = field(kw_only=True)
+
+
+@dataclass
+class TokensRaw(Event):
+    """One rank's own tokens met a parameter that every rank holds whole."""
+
+    tokens: Tokens = field(kw_only=True)
+
+
+@dataclass
 class FirstPartTaken(Event):
     """Every rank takes the first `length` of a whole dimension, as many as one rank's part has."""
 

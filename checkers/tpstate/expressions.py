@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable
 
 from ..facts.nodes import as_code
-from . import arithmetic, attributes, calls, comprehensions, conditions, indexing, lookups, marks
+from . import arithmetic, attributes, calls, comprehensions, conditions, indexing, lookups, marks, parts
 from .callables import Func
 from .choices import Choice, choose
 from .frames import Frame, OutOfFuel
@@ -248,6 +248,8 @@ def assign(interp: Interpreter, frame: Frame, target: ast.expr, value: Value) ->
     elif isinstance(target, ast.Subscript):
         owner = interp.settle(evaluate(interp, frame, target.value))
         index = evaluate(interp, frame, target.slice)
+        if isinstance(owner, Tensor) and owner.role == parts.PICK and isinstance(target.value, ast.Name):
+            interp.write(frame.vars, target.value.id, parts.masked(owner))
         indexing.store_item(interp, owner, index, value)
 
 

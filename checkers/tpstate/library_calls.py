@@ -19,7 +19,7 @@ from . import (
     indexing,
     layers,
     marks,
-    placements,
+    parts,
     tensors,
     tokens,
 )
@@ -230,8 +230,8 @@ def _reduced_in_place(interp: Interpreter, given: Tensor, node: ast.expr) -> Non
     frame = interp.frame
     if frame is None or not isinstance(name, ast.Name) or name.id not in frame.vars:
         return
-    if given.role == placements.PART:
-        interp.write(frame.vars, name.id, given.but(role="", why=None))
+    if given.role in (parts.PART, parts.PICK, parts.MASKED) and isinstance(node, ast.Call):
+        interp.write(frame.vars, name.id, parts.put_together(interp, given, node))
     if given.state is State.PARTIAL:
         why = interp.step(node, tr("it is all-reduced in place, so it is full"), given.why)
         interp.write(frame.vars, name.id, Tensor(State.FULL, width=given.width, why=why, role="row"))

@@ -7,6 +7,7 @@ import ast
 from ..language import tr
 from .events import HeadsTiled, PartialMet, PartReduced, Reshaped, SplitWhole, WholeNeeded
 from .interpreter import Interpreter
+from .parts import PART
 from .states import State, Step
 from .symbols import Poly
 from .values import Const, Kwargs, Seq, Tensor, Value, poly_of
@@ -64,9 +65,6 @@ def applied(
     if tensor.state is State.SHARDED and bare in WHOLE and _over_split(tensor, bare, rest, kwargs):
         interp.emit(WholeNeeded, node, tensor=tensor, operation=bare)
 
-
-PART = "part"
-"""The role of a maximum, sum or norm over one rank's part of a dimension."""
 
 _REDUCES = frozenset("max amax min amin sum logsumexp norm prod".split())
 

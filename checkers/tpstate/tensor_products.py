@@ -5,12 +5,13 @@ from __future__ import annotations
 import ast
 
 from ..language import tr
-from . import calls, dimensions, indexing, layers, placements, tensors, tokens
+from . import calls, dimensions, indexing, layers, parts, placements, tensors, tokens
 from .choices import Choice
 from .events import (
     BiasOnPartial,
     RawColumn,
     ShardedEscape,
+    TokensRaw,
     WeightTaken,
 )
 from .interpreter import Interpreter
@@ -135,6 +136,8 @@ def select(interp: Interpreter, kept: Value, instead: Value, node: ast.expr) -> 
     """One of two values per element, chosen by a mask."""
     if not isinstance(kept, Tensor | Pair) and not isinstance(instead, Tensor | Pair):
         return UNKNOWN
+    if isinstance(kept, Tensor) and kept.role == parts.PICK:
+        return parts.masked(kept)
     return combine(interp, kept, instead, node, additive=False)
 
 
@@ -155,7 +158,7 @@ def _combined(interp: Interpreter, left: Value, right: Value, node: ast.expr, ad
         if isinstance(other, Sym) and TP in other.tags and not additive:
             return tensor.but(role="")  # a share of a parameter: the ranks' shares add up to it
         if isinstance(other, Const | Sym):
-            return tensor
+            return parts.shifted(tensor, other)
         return _with_unknown(tensor, additive)
     dimensions.met(interp, left, right, node)
     return _two_tensors(interp, left, right, node, additive)
@@ -177,6 +180,9 @@ def _narrow(tensor: Tensor) -> bool:
 def _two_tensors(interp: Interpreter, left: Tensor, right: Tensor, node: ast.expr, additive: bool) -> Tensor:
     states = (left.state, right.state)
     placements.met_part(interp, left, right, node)
+    parts.met(interp, left, right, node)
+    if parts.PICK in (left.role, right.role) and not additive:
+        return parts.masked(left if left.role == parts.PICK else right)  # by a mask
     if State.PARTIAL in states:
         partial, other = (left, right) if left.state is State.PARTIAL else (right, left)
         if additive and other.role in ("parameter", "bias of layer"):
@@ -281,7 +287,17 @@ def functional_linear(
     """`F.linear(x, weight, bias)`: a weight split on its input dimension gives partial sums."""
     given = calls.as_tensor(interp, given, node, tr("it is passed to `F.linear`"))
     held = given.tokens if isinstance(given, Tensor) else None
+    weight = interp.settle(rest[0] if rest else kwargs.get("weight", UNKNOWN))
+    own = tokens.holds(interp, held)
+    if own is not None and own.held == tokens.OWN and own.key and _is_whole_parameter(weight):
+        interp.emit(TokensRaw, node, tokens=own)
     return tokens.with_tokens(_functional_linear(interp, given, rest, kwargs, node), held)
+
+
+def _is_whole_parameter(weight: Value) -> bool:
+    if not isinstance(weight, Tensor) or weight.role != "parameter" or weight.dims is None:
+        return False
+    return not any(isinstance(size, Sym) and PER_RANK in size.tags for size in weight.dims)
 
 
 def _functional_linear(

@@ -6,9 +6,10 @@ import ast
 from typing import TypeGuard
 
 from ..language import tr
-from . import calls, dimensions, marks, placements, tensor_names, tensor_products, tokens
+from . import calls, dimensions, marks, parts, placements, tensor_names, tensor_products, tokens
 from .callables import TensorMethod
 from .events import (
+    Dropped,
     FusedLoad,
     ThirdsTaken,
 )
@@ -23,7 +24,7 @@ def attribute(interp: Interpreter, tensor: Tensor, attr: str, node: ast.expr) ->
     """`tensor.attr`"""
     if attr == "shape":
         return shape_of(interp, tensor)
-    if attr in ("data", "grad", "real") or (attr == "values" and tensor.role == placements.PART):
+    if attr in ("data", "grad", "real") or (attr == "values" and tensor.role == parts.PART):
         return tensor
     if attr in ("T", "mT", "H"):
         turned = tensor.dims[::-1] if tensor.role == "parameter" and tensor.dims is not None else None
@@ -215,12 +216,24 @@ def _of_first(
         return first
     if name in ("softmax", "log_softmax", "roll", "flip", "cumsum"):
         return used_whole(first)
+    if name == "dropout":
+        interp.emit(Dropped, node, tensor=first)
+    if name.startswith("masked_fill"):
+        return parts.masked(first)
     if name in KEEP or (name.endswith("_") and name.rstrip("_") in KEEP):
         return first
     if name in RESHAPE:
         return _reshaped(interp, name, first, rest, kwargs, node)
     if name in SPLIT:
         return _divided(interp, name, first, rest, kwargs, node)
+    if name == "dropout":
+        interp.emit(Dropped, node, tensor=first)
+    if name in ("gather", "take_along_dim"):
+        looked = parts.picked(interp, first, rest, kwargs, node)
+        if looked is not None:
+            return looked
+    if name.startswith("masked_fill"):
+        return parts.masked(first)
     if name in MOVE:
         if name == "index_add" and len(rest) == 3 and isinstance(rest[2], Tensor):
             return rest[2].but(dims=None, sizes=None) if rest[2].state is State.PARTIAL else moved(first)

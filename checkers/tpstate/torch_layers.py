@@ -6,7 +6,7 @@ import ast
 
 from ..language import tr
 from . import calls, indexing, layers, placements, tensors, tokens
-from .events import ShardedEscape
+from .events import Dropped, ShardedEscape
 from .interpreter import Interpreter
 from .states import State
 from .symbols import Poly
@@ -109,6 +109,8 @@ def _call_torch(interp: Interpreter, obj: Obj, last: str, value: Value, node: as
     if last in _KEEPS:
         if not isinstance(value, Tensor):
             return UNKNOWN
+        if last == "Dropout":
+            interp.emit(Dropped, node, tensor=value)
         placements.applied(interp, _FUNCTION_OF.get(last, ""), value, (_argument(obj, 0, "dim"),), {}, node)
         return tensors.used_whole(value) if "Softmax" in last else value
     if last in _NORMS:
