@@ -86,7 +86,7 @@ def _sizes(plan: Plan, result: Result, asked: dict | None) -> tuple[dict, dict[s
         result.notes += first.notes
         return asked, plan.overrides
     for padded in (True, False):
-        overrides = small(files, padded) | plan.overrides
+        overrides = small(files, padded, plan.tp) | plan.overrides
         if overrides == plan.overrides:
             break
         [outcome] = run([partial(role, plan, 0, overrides, only_original=True)], plan.limit, plan.memory)

@@ -6,7 +6,8 @@ import math
 import re
 from collections.abc import Iterator, Mapping
 
-_DROPS = {"drop": 0.1, "attn_drop": 0.15, "drop_path": 0.2}
+# Rates that no configuration has: one passed for another shows.
+_DROPS = {"drop": 0.13, "attn_drop": 0.17, "drop_path": 0.23}
 _MAX_BLOCKS = 12
 
 
@@ -72,18 +73,21 @@ def leaves(data: Mapping, prefix: str = "") -> Iterator[tuple[str, object]]:
             yield dotted, value
 
 
-def small(files: list[Mapping], padded: bool) -> dict[str, object]:
+def small(files: list[Mapping], padded: bool, tp: int = 2) -> dict[str, object]:
     """Sizes that a CPU computes in a second, and that still have two windows along each axis of the coarser grid.
 
     Args:
         files: what the configuration holds.
-        padded: choose a grid that patches and windows do not fill.
+        padded: choose a grid that patches and windows do not fill, and another number of heads for each layer.
+        tp: tensor-parallel ranks, which heads must divide into.
     """
     values = {dotted: value for data in files for dotted, value in leaves(data)}
     last = {dotted.rpartition(".")[2]: value for dotted, value in values.items()}
     patch = _whole(last.get("patch_size"), 2) or [1, 1]
     window = _whole(last.get("window_size"), 2)
     heads = _numbers(last.get("num_heads")) or [4]
+    if padded and len(set(heads)) < len(heads):
+        heads = [max(2, tp) * 2**layer for layer in range(len(heads))]
     found: dict[str, object] = {}
     new_window = None
     if window:
@@ -97,7 +101,11 @@ def small(files: list[Mapping], padded: bool) -> dict[str, object]:
             rows -= padded
             found[dotted] = [patch[-2] * rows - (patch[-2] - 1 if padded else 0), patch[-1] * columns]
         elif key in ("embed_dim", "hidden_dim", "dim") and isinstance(value, int):
-            found[dotted] = min(value, 4 * math.lcm(*heads))
+            found[dotted] = (
+                min(value, 4 * math.lcm(*heads)) if value % math.lcm(*heads) == 0 else 2 * math.lcm(*heads)
+            )
+        elif key == "num_heads" and isinstance(value, list) and len(value) == len(heads) > 1:
+            found[dotted] = heads
         elif key == "depths" and _numbers(value) and sum(_numbers(value)) > _MAX_BLOCKS:
             found[dotted] = [max(2, math.ceil(2 * depth / 3)) for depth in _numbers(value)]
         elif key in _DROPS and value in (0, 0.0) and not isinstance(value, bool):
