@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from ..language import local
 from .candidate import Cause
 from .diagnosis import Diagnosis
 from .record import Failure
@@ -78,8 +79,8 @@ def _cause(cause: Cause, number: int, made: Diagnosis, language: str) -> dict[st
         "reasons": [said(why, language) for why in cause.reasons[:_MOST_REASONS]],
         "symbol": finding.symbol if finding is not None else "",
         "id": finding.code if finding is not None else "",
-        "message": finding.message if finding is not None else "",
-        "fix": finding.advice if finding is not None else "",
+        "message": local(finding.message) if finding is not None else "",
+        "fix": local(finding.advice) if finding is not None else "",
         "edit_lines": sorted({f"{place.path}:{place.line}" for place in edits}),
     }
 

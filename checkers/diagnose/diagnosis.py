@@ -88,7 +88,7 @@ def rank_causes(
 ) -> None:
     """Fill in the causes."""
     story = made.story
-    told = [] if story.kind.name == "peer-lost" else story.failures[:_MOST_TOLD]
+    told = [] if story.kind.name in ("peer-lost", "interrupted") else story.failures[:_MOST_TOLD]
     chains = [failure for first in told for failure in _chain(first)]
     spots = [sources.spots(failure) for failure in chains]
     made.places = {id(failure): found for failure, found in zip(chains, spots, strict=True)}

@@ -34,6 +34,7 @@ class Walk:
     message: str = ""
     hints: list[Hint] = field(default_factory=list)
     seen: set[tuple[str, int, str]] = field(default_factory=set)
+    start: int = 0
 
     @property
     def _none(self) -> bool:
@@ -57,6 +58,7 @@ class Walk:
         self._crossings()
         self._on_some_paths(first)
         # A check of the framework that refuses knows best where the value came from.
+        self.start = first
         start = next((n for n, s in enumerate(self.spots[:first]) if refuses(s) and not s.passes_on), first)
         self._values(start, 1.0)
         return [
@@ -170,7 +172,7 @@ class Walk:
                 for line in kept(scope.owner, "input_tensor"):
                     self._hint(scope.source, line, 50.0 * strength, "kept-in-part", name="input_tensor")
             return
-        weight = 45.0 if self._none else 50.0 if "data[" in text else 30.0
+        weight = 45.0 if self._none else 50.0 if "data[" in text else 46.0 if self._far(scope) else 30.0
         self._hint(scope.source, made.lineno, weight * strength, "made-here", name=name)
         if self._none and scope.function is not None:
             for depth, line in enumerate(guards(scope.function, made)):
@@ -186,6 +188,10 @@ class Walk:
         for part in ast.walk(value):
             if isinstance(part, ast.Name) and part.id != "self":
                 self._name(part.id, scope, made.lineno, strength * 0.85)
+
+    def _far(self, scope: Scope) -> bool:
+        """Whether a value came through frames to the line that failed: it was made wrongly, not used so."""
+        return self.kind in ("shapes-do-not-fit", "widths-do-not-fit") and (scope.number or 0) > self.start
 
     def _called(self, value: ast.expr, scope: Scope, line: int, strength: float) -> None:
         """What a function of the project returns, also one that was handed over as an argument."""
@@ -238,8 +244,23 @@ class Walk:
         outer = scope.number + 1
         while outer < len(self.spots) and self.spots[outer].passes_on:
             outer += 1
-        if outer < len(self.spots) and _calls(self.spots[outer], scope.function):
+        if outer >= len(self.spots) or not _calls(self.spots[outer], scope.function):
+            return
+        spot = self.spots[outer]
+        given = list(_bound(spot, scope.function, name))
+        if not given:
             self._values(outer, strength * 0.97)
+        for argument in given:
+            inner = scope_of(spot, outer)
+            for part in ast.walk(argument):
+                if isinstance(part, ast.Name) and part.id != "self":
+                    self._name(part.id, inner, spot.line, strength * 0.98)
+                elif (
+                    isinstance(part, ast.Attribute)
+                    and ast.unparse(part.value) == "self"
+                    and inner.owner is not None
+                ):
+                    self._attribute(part.attr, inner, strength * 0.98, False)
 
 
 def walk_back(
@@ -252,6 +273,31 @@ def walk_back(
 def refuses(spot: Spot) -> bool:
     """Whether a line is a check: it names what is wrong, and is not wrong itself."""
     return spot.code.startswith(("raise ", "assert "))
+
+
+def _bound(spot: Spot, function: ast.FunctionDef, name: str) -> Iterator[ast.expr]:
+    """What the call of a frame gives for a parameter: of the call under the carets where there is one."""
+    parameters = [a.arg for a in (*function.args.posonlyargs, *function.args.args) if a.arg != "self"]
+    calls = [
+        call
+        for call in calls_at(spot)
+        if not spot.frame.marked or ast.unparse(call) == _plain(spot.frame.marked)
+    ]
+    for call in calls[:1]:
+        for keyword in call.keywords:
+            if keyword.arg == name:
+                yield keyword.value
+        if name in parameters and parameters.index(name) < len(call.args):
+            argument = call.args[parameters.index(name)]
+            if not any(isinstance(arg, ast.Starred) for arg in call.args):
+                yield argument
+
+
+def _plain(text: str) -> str:
+    try:
+        return ast.unparse(ast.parse(text, mode="eval").body)
+    except (SyntaxError, ValueError):
+        return text
 
 
 def _calls(spot: Spot, function: ast.FunctionDef) -> bool:

@@ -174,6 +174,7 @@ KINDS = (
 )  # fmt: skip
 
 OTHER = Kind("other", ())
+INTERRUPTED = Kind("interrupted", (), _WAITING)
 LOSS = Kind("loss-nan", (), (
     "loss-scaled-wrongly", "bias-added-before-reduce", "partial-sum-escapes", "batch-not-float32",
     "same-init-on-all-ranks", "stage-output-not-contiguous", "local-grad-norm", "collective-result-discarded",
@@ -182,7 +183,7 @@ LOSS = Kind("loss-nan", (), (
 KILLED = Kind("killed", ())
 NONE = Kind("none-seen", ())
 
-BY_NAME = {kind.name: kind for kind in (*KINDS, OTHER, LOSS, KILLED, NONE)}
+BY_NAME = {kind.name: kind for kind in (*KINDS, OTHER, INTERRUPTED, LOSS, KILLED, NONE)}
 _LAUNCHERS = ("ChildFailedError", "ProcessExitedException", "ProcessRaisedException", "SignalException")
 _ORDER = {kind.name: place for place, kind in enumerate(KINDS)}
 

@@ -49,12 +49,12 @@ def _making(
             if isinstance(part, ast.Attribute) and part.attr in methods:
                 for inner in ast.walk(methods[part.attr]):
                     if isinstance(inner, ast.Return):
-                        yield Hint(source.path, inner.lineno, 48.0, reason("parameter-made-here", name=own))
+                        yield Hint(source.path, inner.lineno, 54.0, reason("parameter-made-here", name=own))
         yield from _locals(source, method, used - parameters, own)
     for call in ast.walk(cls):
         if isinstance(call, ast.Expr) and isinstance(call.value, ast.Call):
             if any(isinstance(arg, ast.Attribute) and arg.attr == own for arg in call.value.args):
-                weight = 50.0 if is_marked else 36.0
+                weight = 58.0 if is_marked else 36.0
                 yield Hint(source.path, call.lineno, weight, reason("parameter-marked-here", name=own))
 
 

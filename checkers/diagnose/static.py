@@ -20,6 +20,7 @@ _MADE_ELSEWHERE = (
     "partial-sum-escapes",
     "forward-returns-none",
     "parallel-linear-width-mismatch",
+    "stage-input-not-list-safe",
 )
 _EXPLAINS, _SAME_SYMPTOM, _ERROR, _WARNING = 64.0, 44.0, 14.0, 7.0
 _MANY = 8  # findings of the same symptom off the traceback, beyond which each says little
@@ -100,16 +101,28 @@ def _other_side(finding: Finding, weight: float, sources: Sources) -> Iterator[H
 
 def _gathered(finding: Finding, weight: float, sources: Sources) -> Iterator[Hint]:
     """A layer that gathers, and is followed by one that counts on a share: the gather is the odd one."""
-    if finding.symbol not in ("input-is-parallel-mismatch", "local-heads-on-full-value"):
+    if finding.symbol not in (
+        "input-is-parallel-mismatch",
+        "local-heads-on-full-value",
+        "sp-input-not-scattered",
+    ):
         return
-    for step in finding.evidence:
+    why = reason("evidence", symbol=finding.symbol)
+    for step in finding.evidence if finding.symbol == "sp-input-not-scattered" else ():
+        made = sources.text(step.path)
+        if (
+            made is not None
+            and 0 < step.line <= len(made.lines)
+            and "gather_from" in made.lines[step.line - 1]
+        ):
+            yield Hint(step.path, step.line, weight + 14, why, finding)
+    for step in finding.evidence if finding.symbol != "sp-input-not-scattered" else ():
         named, made = re.match(r"`(\w+)` gathers", step.text), sources.text(step.path)
         layer = named[1] if named is not None else ""
         for cls in made.enclosing(step.line) if made is not None and layer else ():
             for _, assigned in setters(cls, layer) if isinstance(cls, ast.ClassDef) else ():
                 for part in ast.walk(assigned):
                     if isinstance(part, ast.keyword) and part.arg == "gather_output":
-                        why = reason("evidence", symbol=finding.symbol)
                         yield Hint(step.path, part.value.lineno, weight + 14, why, finding)
 
 
@@ -129,10 +142,8 @@ def _undivided(finding: Finding, weight: float, source: SourceText) -> Iterator[
 
 def _edited(finding: Finding) -> tuple[str, int] | None:
     """The line that a fix changes, where it is one: that is the line to show."""
-    places = [edit.place for edit in finding.fix.edits] if finding.fix is not None else []
-    edits = sorted(
-        p for p in places if (p.line, p.column) != (p.end_line, p.end_column)
-    )  # new lines show no fault
+    found = finding.fix.edits if finding.fix is not None else ()
+    edits = sorted(edit.place for edit in found if "\n" not in edit.text)  # new lines show no fault
     if not edits or len({place.path for place in edits}) > 1 or edits[-1].line - edits[0].line > 6:
         return None
     return edits[0].path, edits[0].line
@@ -159,9 +170,11 @@ def _evidence(finding: Finding, weight: float, passed: Passed, sources: Sources)
         less = (
             -4.0
             if raised
-            else -2.0
+            else -24.0
             if number == 0 and other and finding.symbol in _MADE_ELSEWHERE
             else 9.0 + 4 * number
+            if (os.path.abspath(step.path), step.line) in passed.lines or number == 0
+            else 30.0 + 4 * number
         )
         layers = list(_layer(step.path, step.line, step.text, weight - less + 2, finding, sources))
         yield from layers
@@ -202,7 +215,7 @@ def _base(finding: Finding, kind: Kind, symptoms: dict[str, Symptom]) -> float:
     if finding.code[0] not in "EW":
         return 0.0
     symptom = symptoms.get(finding.symbol)
-    hang = kind.name in ("timed-out", "peer-lost")
+    hang = kind.name in ("timed-out", "peer-lost", "interrupted")
     wanted = Symptom.HANG if hang else Symptom.WRONG_NUMBERS if kind.name == "loss-nan" else Symptom.CRASH
     if symptom is wanted:
         return _SAME_SYMPTOM

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from .kinds import BY_NAME, KILLED, LOSS, NONE, Kind, kind_of
+from .kinds import BY_NAME, INTERRUPTED, KILLED, LOSS, NONE, Kind, kind_of
 from .record import Call, Failure, Log, Note, Wait
 
 _WENT_ON = 4  # reports of progress after a failure that show that it stopped nothing
@@ -199,6 +199,9 @@ def _lost(log: Log, stopped: list[Failure]) -> Story | None:
     if not stopped and not gone and not any(ended.code for ended in log.exits):
         return None
     kind = BY_NAME["peer-lost"]
+    ended = [failure for failure in stopped if failure.type in ("SignalException", "KeyboardInterrupt")]
+    if ended and len(ended) == len(stopped) and not gone:
+        return Story(INTERRUPTED, root=ended[0], ranks=[ended[0].rank], failures=ended)
     if not stopped and gone and all(note.what == "nccl" for note in gone):
         kind = BY_NAME["nccl-failed"]
         if not any(ended.code for ended in log.exits):

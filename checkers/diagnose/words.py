@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 from .candidate import Reason
 from .words_kinds import WORDS, Both
 
@@ -120,9 +118,3 @@ def of_kind(name: str, part: str, language: str) -> str:
     """The title, test or fix of a kind."""
     both: Both = getattr(WORDS[name], part)
     return both[LANGUAGES.index(language)]
-
-
-def language_of_locale() -> str:
-    """The language that the environment asks for."""
-    asked = next(filter(None, map(os.environ.get, ("LC_ALL", "LC_MESSAGES", "LANG"))), "")
-    return "zh" if asked.lower().startswith("zh") else "en"

@@ -242,6 +242,15 @@ WORDS: dict[str, KindWords] = {
         ("look at `dmesg` of that machine for the out-of-memory killer; lower the workers of the data loader", "查看该机器的 `dmesg` 是否有 OOM killer；减少数据加载进程"),
         "runtime/launch.py",
     ),
+    "interrupted": KindWords(
+        ("the run was ended from outside, by hand or by the scheduler; nothing failed by itself", "运行被人工或调度系统从外部终止，自身没有失败"),
+        ("if it had stopped moving: some ranks did not come to a collective or transfer that the others were in",
+         "如果之前已经不再前进：部分 rank 没有进入其他 rank 所在的集合通信或收发"),
+        ("to learn where a run that stands still is: `TORCH_NCCL_DUMP_ON_TIMEOUT=1 TORCH_NCCL_TRACE_BUFFER_SIZE=2000`, a short time-out "
+         "(--distributed-timeout-minutes 2), then `diagnose` the folder of dumps",
+         "要知道停在哪里：设置 `TORCH_NCCL_DUMP_ON_TIMEOUT=1 TORCH_NCCL_TRACE_BUFFER_SIZE=2000` 并缩短超时（--distributed-timeout-minutes 2），再对转储目录运行 `diagnose`"),
+        _TRAIN,
+    ),
     "loss-nan": KindWords(
         ("the loss is no number", "损失变成 NaN 或 Inf"),
         ("one rank computes other numbers than its peers (a bias added tp times, a partial sum used as a whole, another draw), or "

@@ -11,8 +11,10 @@ from typing import Annotated
 
 import typer
 
+from ..language import language, use
 from ..settings import SettingsError, load_settings
 from .exits import CLEAN, FAILED, FOUND
+from .lang import Lang
 from .streams import progress, working_folder
 
 
@@ -21,13 +23,6 @@ class DiagnoseFormat(str, Enum):
 
     text = "text"
     json = "json"
-
-
-class Language(str, Enum):
-    """The language of the answer."""
-
-    en = "en"
-    zh = "zh"
 
 
 def diagnose(
@@ -43,9 +38,7 @@ def diagnose(
     ] = None,
     *,
     format: Annotated[DiagnoseFormat, typer.Option(help="How the answer is printed.")] = DiagnoseFormat.text,
-    lang: Annotated[
-        Language | None, typer.Option(help="Language of the answer; that of the locale if not given.")
-    ] = None,
+    lang: Lang = None,
 ) -> None:
     """Find the cause of a crash, a hang or a loss that is no number in the log of the run, and the line to change.
 
@@ -54,9 +47,10 @@ def diagnose(
     from ..diagnose.answer import answer
     from ..diagnose.diagnosis import diagnose as find
     from ..diagnose.stream import read_logs
-    from ..diagnose.words import language_of_locale
     from .diagnose_text import render
 
+    if format is DiagnoseFormat.json and lang is None:
+        use("en")
     working_folder()
     given = paths or [Path()]
     for path in (*given, *([log] if log is not None and str(log) != "-" else [])):
@@ -69,12 +63,11 @@ def diagnose(
         else:
             read = read_logs([log])
         made = find(read, given, settings, step)
-    language = lang.value if lang is not None else language_of_locale()
-    said = answer(made, language)
+    said = answer(made, language())
     if format is DiagnoseFormat.json:
-        print(json.dumps({"version": 1, "language": language, **said}, indent=2, ensure_ascii=False))
+        print(json.dumps({"version": 1, "language": language(), **said}, indent=2, ensure_ascii=False))
     else:
-        render(said, language)
+        render(said, language())
     if made.story.kind.name != "none-seen":
         raise typer.Exit(FOUND)
     raise typer.Exit(FAILED if read.problems or not read.bytes else CLEAN)

@@ -35,7 +35,7 @@ def run(
 
 
 def data(log: str, *arguments: str) -> dict[str, object]:
-    code, text = run("-", "--format", "json", *arguments, log=log) if not arguments else (1, "")
+    code, text = run("-", "--format", "json", *arguments, log=log)
     assert code in (0, 1, 2)
     found: dict[str, object] = json.loads(text)
     return found
