@@ -40,6 +40,11 @@ def data_reads(script: TrainingScript, step: Scope) -> list[DataRead]:
     return list(_reads(script, step, step.parameters[0], Where(), 0)) if step.parameters else []
 
 
+def calls_with_stages(step: Scope) -> Iterator[tuple[ast.Call, Where]]:
+    """Every call of a step with the stages on which it runs."""
+    return _calls(step.body, step, Where())
+
+
 def _reads(
     script: TrainingScript, scope: Scope, iterator: str, where: Where, depth: int
 ) -> Iterator[DataRead]:

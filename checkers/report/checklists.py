@@ -51,7 +51,7 @@ STAGES = (
     Check("At most three feature tensors cross, and nothing that a stage can compute", "Principle 11",
           "stage-passes-too-many stage-passes-computable boundary-tensor-duplicated", stages.features_sent),
     Check("What crosses is contiguous and carries a gradient", "beyond the guide",
-          "stage-output-not-contiguous boundary-tensor-without-gradient "
+          "stage-output-not-contiguous boundary-tensor-without-gradient gradient-cut-on-path "
           "boundary-layout-changed", stages.received_tensors),
     Check("drop_path slices are those of the original", "1.4", "drop-path-not-from-total-depth", stages.drop_path),
     Check("Layers are recomputed with checkpoint()", "1.4", "stage-not-checkpointed checkpoint-of-non-tensor "
@@ -132,7 +132,8 @@ TRAINING = (
     Check("dataset_provider returns Datasets, not DataLoaders", "3.3", "provider-returns-dataloader",
           training.dataset_provider),
     Check("loss_func gets the label by closure or partial, and returns (loss, num_tokens, dict)", "3.2",
-          "loss-label-binding loss-return-contract loss-output-arity loss-scaled-wrongly", training.loss),
+          "loss-label-binding loss-return-contract loss-output-arity loss-scaled-wrongly batch-items-confused",
+          training.loss),
     Check("Data is turned into float32", "3.2", "batch-not-float32", training.float_data),
     Check("The first stage reads the input, the last one the label, no other reads, none in a try",
           "3.2; Principle 11, trap 5", "data-read-on-every-stage label-missing-on-last-stage data-read-in-try "

@@ -29,6 +29,10 @@ _CONVERTS_IN_LOSS = re.compile(r"\.float\(|float32|float16|half\(|autocast|type_
 _WHOLE_NUMBERS = re.compile(r"token|input_ids|mask|text|position|index|graph|seq", re.IGNORECASE)
 
 
+_HALF = re.compile(r"fp16|bf16")
+"""A script that says so trains in half precision."""
+
+
 class BatchNotFloat32(Rule):
     """Data from the iterator reaches the model or the loss in the type the dataset happened to give it."""
 
@@ -129,24 +133,29 @@ class BatchNotFloat32(Rule):
         """Input of a stage that the step turns into float64 or, in a run that is not fp16, into float16."""
         if not script.drives_stages:
             return
-        for value, target in _model_inputs(script, step):
+        seen: set[int] = set()
+        for value, target in (*_model_inputs(script, step), *_loss_inputs(script, step)):
             made = step.bound.get(value.id, []) if isinstance(value, ast.Name) else [value]
-            for node in made:
-                if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
-                    continue
-                wrong = node.func.attr == "double" or (
-                    node.func.attr == "half" and "fp16" not in script.module.text
-                )
-                if wrong and batch.is_raw(node.func.value):
+            for node, method, inner in (part for whole in made for part in _chain(whole)):
+                half = method in ("half", "bfloat16") and not _HALF.search(script.module.text)
+                if (method == "double" or half) and id(node) not in seen and batch.is_raw(inner):
+                    seen.add(id(node))
                     yield self.finding(
                         place_of(step.module, node),
-                        fix=unsafe(replace(step.module, node, f"{ast.unparse(node.func.value)}.float()")),
+                        fix=unsafe(replace(step.module, node, f"{ast.unparse(inner)}.float()")),
                         object=step.function.name if step.function is not None else "",
                         value=ast.unparse(node),
                         read=ast.unparse(batch.reads[0]),
                         target=target,
-                        typed=f"{ast.unparse(node.func.value)}.float()",
+                        typed=f"{ast.unparse(inner)}.float()",
                     )
+
+
+def _chain(node: ast.expr) -> Iterator[tuple[ast.Call, str, ast.expr]]:
+    """The methods that make a value, the last one first: call, name and what it is called on."""
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        yield node, node.func.attr, node.func.value
+        node = node.func.value
 
 
 def _as_float32(value: ast.expr) -> str:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..finding import Finding
 from ..language import tr
 from ..project.boundary import Boundaries, Sent, StageFlow
+from ..project.originals import Originals
 from ..rule import Rule, Symptom
 from ..tpstate.verdicts import place_of
 
 if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
+
+_CONVERTS = re.compile(r"\.half\(|\.double\(|float16|float64|\.to\(dtype|autocast")
 
 
 class BoundaryDtypeMismatch(Rule):
@@ -112,10 +116,17 @@ class BoundaryDtypeMismatch(Rule):
                 for item in items
                 if item.is_tensor and item.dtype in ("half", "float32", "float64")
             }
-            if sent.origin.constant or len(explicit) < 2:
+            if sent.origin.constant:
                 return
-            other = tr(
-                "another tensor of the same tuple as %(names)s", names=", ".join(sorted(explicit - {dtype}))
+            if len(explicit) < 2 and not _only_here(flow):
+                return
+            other = (
+                other
+                if len(explicit) < 2
+                else tr(
+                    "another tensor of the same tuple as %(names)s",
+                    names=", ".join(sorted(explicit - {dtype})),
+                )
             )
             fix = tr("Send all tensors in one dtype, that of the pipeline.")
         elif dtype not in ("int", "bool") or not sent.origin.is_tensor:
@@ -125,3 +136,9 @@ class BoundaryDtypeMismatch(Rule):
         name = sent.name or tr("element %(index)s", index=sent.index)
         cls = flow.stage.cls.name
         yield self.finding(where, object=cls, cls=cls, name=name, dtype=text, other=other, repair=fix)
+
+
+def _only_here(flow: StageFlow) -> bool:
+    """Whether the original model is found and converts nothing: the pipeline's dtype is that of the training."""
+    original = flow.project.knowledge(Originals).of(flow.stage.family)
+    return original is not None and not _CONVERTS.search(original.text)

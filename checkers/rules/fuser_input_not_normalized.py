@@ -15,6 +15,7 @@ from ..project.dict_interface import (
     object_branch_keeps_object,
     stale_block_calls,
 )
+from ..project.origin import looks_like_mask
 from ..rule import Rule, Scope, Symptom
 from ..tpstate.callers import head
 from ..tpstate.events import Site
@@ -102,6 +103,21 @@ class FuserInputNotNormalized(Rule):
                 problem=tr("hands an object on to its blocks as it is"),
                 hint=tr('Rebuild it here: `%(name)s = {"x": x, "mask": mask}`.', name=name),
             )
+        for node in forward.nodes:
+            if (
+                isinstance(node, ast.Return)
+                and node.value is not None
+                and _returns_whole(forward, node.value)
+            ):
+                yield self.finding(
+                    place_of(cls.module, node),
+                    object=cls.name,
+                    cls=cls.name,
+                    problem=tr(
+                        "returns `%(value)s`, where its caller takes a tensor", value=ast.unparse(node.value)
+                    ),
+                    hint=tr("Return the tensor alone: `return x`."),
+                )
         for call in stale_block_calls(forward):
             yield self.finding(
                 place_of(cls.module, call),
@@ -110,6 +126,14 @@ class FuserInputNotNormalized(Rule):
                 problem=tr("gives every block the same `%(name)s`", name=name),
                 hint=tr('Store the result for the next block: `%(name)s["x"] = x`.', name=name),
             )
+
+
+def _returns_whole(forward: DictForward, value: ast.expr) -> bool:
+    """Whether a forward hands back the dict itself, or `x` and the mask, and is one of a chain that hands back `x`."""
+    if isinstance(value, ast.Tuple):
+        names = [item.id for item in value.elts if isinstance(item, ast.Name)]
+        return len(names) == len(value.elts) == 2 and looks_like_mask(names[1])
+    return forward.is_obj(value) and forward.branches is not None
 
 
 def _handles_only(forward: DictForward) -> str:

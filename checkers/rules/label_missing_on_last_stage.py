@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..finding import Edit, Finding
 from ..language import tr
-from ..project.data_reads import FIRST, DataRead, data_reads
+from ..project.data_reads import FIRST, DataRead, calls_with_stages, data_reads
 from ..project.loss_binding import LossBinding, loss_bindings
 from ..project.scopes import Scope, own_nodes
 from ..project.training import Training, TrainingScript
@@ -68,6 +68,29 @@ class LabelMissingOnLastStage(Rule):
                 reads = data_reads(script, step)
                 if reads and all(read.where.stages == {FIRST} and not read.where.is_open for read in reads):
                     yield from self._check_step(script, step, reads[0])
+                elif reads:
+                    yield from self._first_only(script, step)
+
+    def _first_only(self, script: TrainingScript, step: Scope) -> Iterator[Finding]:
+        """The batch is read on both stages, and the label taken out of it on the first one alone."""
+        first = {
+            id(call)
+            for call, where in calls_with_stages(step)
+            if where.stages == {FIRST} and not where.is_open and where.tried is None
+        }
+        seen: set[str] = set()
+        for name, node in _loss_inputs(script, step):
+            made = [value for value in step.bound.get(name, []) if not _is_none(value)]
+            if name not in seen and made and all(id(value) in first for value in made):
+                seen.add(name)
+                yield self.finding(
+                    place_of(step.module, made[0]),
+                    object=script_name(step),
+                    evidence=(at(Site(step.module, node), tr("the loss takes `%(name)s` here", name=name)),),
+                    message="`%(label)s` is made on the first stage alone, and the loss of the last one takes it",
+                    advice="Make it where `mpu.is_pipeline_last_stage()` holds.",
+                    label=name,
+                )
 
     def _check_step(self, script: TrainingScript, step: Scope, read: DataRead) -> Iterator[Finding]:
         if read.scope.function is not step.function:
