@@ -34,7 +34,7 @@ class Roll:
 def rolls_of(module: ModuleFacts) -> Iterator[tuple[ast.FunctionDef, list[Roll]]]:
     """The rolls of every function that has some, in source order."""
     lines = lines_with(module.text, "roll(")
-    if len(lines) < 2:
+    if not lines:
         return
     found: dict[ast.FunctionDef, list[Roll]] = {}
     functions: list[ast.FunctionDef] = []
@@ -47,6 +47,56 @@ def rolls_of(module: ModuleFacts) -> Iterator[tuple[ast.FunctionDef, list[Roll]]
                 found.setdefault(around[-1], []).append(roll)
     for function, rolls in found.items():
         yield function, sorted(rolls, key=lambda roll: roll.node.lineno)
+
+
+def of_two_methods(
+    module: ModuleFacts, found: list[tuple[ast.FunctionDef, list[Roll]]]
+) -> Iterator[tuple[ast.FunctionDef, list[Roll]]]:
+    """The two rolls of a class that shifts in one method and restores in another, with the one that restores."""
+    for cls in module.classes.values():
+        own = [(function, rolls) for function, rolls in found if cls.methods.get(function.name) is function]
+        if len(own) == 2 and all(len(rolls) == 1 for _, rolls in own):
+            yield own[1][0], [roll for _, rolls in own for roll in rolls]
+
+
+def half_undone(function: ast.FunctionDef, rolls: list[Roll], alone: bool) -> Iterator[tuple[Roll, str]]:
+    """Rolls of a function after which its axes are not where they were: the roll, and what is wrong with it.
+
+    `alone` says that no other function of the file rolls.
+    """
+    forward = [roll for roll in rolls if roll.is_forward and not roll.is_reverse]
+    if len(rolls) == 2 and len(forward) == 2 and _same(*rolls):
+        yield rolls[1], "again"
+    if len(rolls) == 2 and len(forward) == 1 and rolls[0] is forward[0] and rolls[1].is_reverse:
+        there = {
+            dim: shift.lstrip("-")
+            for dim, shift in zip(rolls[0].dims, rolls[0].shifts, strict=True)
+            if shift != "0"
+        }
+        back = dict(zip(rolls[1].dims, rolls[1].shifts, strict=True))
+        if back.items() < there.items():
+            yield rolls[1], ", ".join(dim for dim in there if dim not in back)
+    if (
+        len(rolls) == 1
+        and forward
+        and alone
+        and any(_MERGES.search(name) for name in _called_behind(function, rolls[0]))
+    ):
+        yield rolls[0], "never"
+
+
+_MERGES = re.compile(r"(^|_)(merge|reverse|unpartition|departition)")
+
+
+def _same(one: Roll, other: Roll) -> bool:
+    return (one.shifts, one.dims) == (other.shifts, other.dims) and any(shift != "0" for shift in one.shifts)
+
+
+def _called_behind(function: ast.FunctionDef, roll: Roll) -> Iterator[str]:
+    """The functions and methods that are called below a roll."""
+    for node in ast.walk(function):
+        if isinstance(node, ast.Call) and node.lineno > roll.node.lineno:
+            yield (dotted_name(node.func) or "").rsplit(".", 1)[-1]
 
 
 def _read(node: ast.Call) -> Roll | None:
@@ -86,11 +136,13 @@ def _simple(node: ast.expr) -> str:
     return ast.unparse(node) if is_item or is_number or dotted_name(node) is not None else ""
 
 
-def undone_otherwise(rolls: list[Roll]) -> Iterator[tuple[Roll, Roll, dict[int, str]]]:
+def undone_otherwise(
+    rolls: list[Roll], restoring: bool = False
+) -> Iterator[tuple[Roll, Roll, dict[int, str]]]:
     """Rolls that do not undo each other: the odd one of the two, the other, and what the odd one's axes should be.
 
     A shift that only has another name may be the same number: what counts is that one axis takes the shift of
-    another, or that both are numbers.
+    another, or that both are numbers. With `restoring` the odd one is always the one that restores.
     """
     for reverse in rolls:
         if not reverse.is_reverse:
@@ -112,7 +164,7 @@ def undone_otherwise(rolls: list[Roll]) -> Iterator[tuple[Roll, Roll, dict[int, 
         ]
         if wrong:
             others = [roll for roll in rolls if roll not in (forward, reverse) and roll.dims == reverse.dims]
-            if _is_odd(forward, reverse, others):
+            if not restoring and _is_odd(forward, reverse, others):
                 yield forward, reverse, {axis: _opposite(reverse.shifts[axis]) for axis in wrong}
             else:
                 yield reverse, forward, {axis: _opposite(forward.shifts[axis]) for axis in wrong}

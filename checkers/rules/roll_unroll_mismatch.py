@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ..facts.module import ModuleFacts
 from ..finding import Finding
 from ..language import listed, tr
-from ..project.rolls import Roll, rolls_of, undone_otherwise
+from ..project.rolls import Roll, half_undone, of_two_methods, rolls_of, undone_otherwise
 from ..rule import Rule, Symptom
 from ..tpstate.events import Site
 from ..tpstate.fixes import replace, unsafe
@@ -61,9 +61,32 @@ class RollUnrollMismatch(Rule):
 
     def check(self, analysis: Analysis) -> Iterator[Finding]:
         for module in analysis.project.modules:
-            for function, rolls in rolls_of(module):
+            found = list(rolls_of(module))
+            for function, rolls in found:
                 for odd, other, entries in undone_otherwise(rolls):
                     yield self._finding(module, function, odd, other, entries)
+            for function, rolls in of_two_methods(module, found):
+                for odd, other, entries in undone_otherwise(rolls, restoring=True):
+                    yield self._finding(module, function, odd, other, entries)
+            alone = sum(len(rolls) for _, rolls in found) == 1
+            for function, rolls in found:
+                for roll, how in half_undone(function, rolls, alone):
+                    yield self._half(module, function, roll, how)
+
+    def _half(self, module: ModuleFacts, function: ast.FunctionDef, roll: Roll, how: str) -> Finding:
+        if how == "never":
+            problem = tr("shifts the grid, and nothing shifts it back once the windows are merged")
+        elif how == "again":
+            problem = tr("shifts the grid in the same direction once more, where it should be restored")
+        else:
+            problem = tr("leaves out axis %(dims)s, which was shifted before", dims=how)
+        return self.finding(
+            place_of(module, roll.node),
+            object=function.name,
+            message="this roll %(problem)s",
+            advice="Restore every axis by the opposite of its shift, over the same `dims`.",
+            problem=problem,
+        )
 
     def _finding(
         self, module: ModuleFacts, function: ast.FunctionDef, odd: Roll, other: Roll, entries: dict[int, str]
