@@ -114,6 +114,12 @@ class FileSet:
                 found += [base.with_name(f"{base.name}.py"), base / "__init__.py"]
         return [path for path in found if self.exists(path)]
 
+    def unread(self) -> Iterable[bytes]:
+        """The bytes of the targets that were thrown out before they were parsed."""
+        for path in sorted(self.targets - self._loaded.keys()):
+            with suppress(Unusable):
+                yield self._bytes(path)
+
     @property
     def parsed(self) -> list[SourceFile]:
         """Every file that was parsed so far."""

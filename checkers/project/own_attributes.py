@@ -94,3 +94,14 @@ def _own(cls: ClassFacts) -> Iterator[ast.Attribute]:
                 and node.value.id == "self"
             ):
                 yield node
+
+
+def set_outside(project: Project, name: str) -> bool:
+    """Whether code sets the attribute on some other object: `model.name = …`, also in files with nothing parallel."""
+    pattern = re.compile(rf"(?<!\bself)\.{re.escape(name)}\s*(?:,[^=\n]*)?=[^=]")
+    if any(f".{name}" in module.text and pattern.search(module.text) for module in project.modules):
+        return True
+    mark = f".{name}".encode()
+    return any(
+        mark in data and pattern.search(data.decode(errors="replace")) for data in project.files.unread()
+    )

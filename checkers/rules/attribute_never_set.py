@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ..facts.module import ClassFacts
 from ..finding import Evidence, Finding
 from ..language import tr
-from ..project.own_attributes import is_closed, known, reads
+from ..project.own_attributes import is_closed, known, reads, set_outside
 from ..project.project import Project
 from ..rule import Rule, Symptom
 from ..tpstate.verdicts import place_of
@@ -88,7 +88,7 @@ class AttributeNeverSet(Rule):
                 continue  # a base may read what each of its subclasses sets
             seen: set[str] = set()
             for node in reads(cls):
-                if node.attr in unset and node.attr not in seen and not _set_outside(project, node.attr):
+                if node.attr in unset and node.attr not in seen and not set_outside(project, node.attr):
                     seen.add(node.attr)
                     yield self._finding(project, cls, node)
 
@@ -129,9 +129,3 @@ def _mentioned(texts: list[str], name: str) -> bool:
 
 def _sets(cls: ClassFacts, name: str) -> bool:
     return re.search(rf"\bself\.{re.escape(name)}\s*(?::[^=\n]+)?=[^=]", cls.text) is not None
-
-
-def _set_outside(project: Project, name: str) -> bool:
-    """Whether code sets the attribute on some other object: `model.name = …`."""
-    pattern = re.compile(rf"(?<!\bself)\.{re.escape(name)}\s*(?:,[^=\n]*)?=[^=]")
-    return any(f".{name}" in module.text and pattern.search(module.text) for module in project.modules)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _MEASURES = re.compile(r"clip_grad_norm_?\(|\.grad\b")
 _MEGATRON = re.compile(r"megatron\.core|\bmpu\b|parallel_state\b|(Column|Row)ParallelLinear")
 _OTHER = re.compile(
-    r"DTensor|fully_shard|FullyShardedDataParallel|\bFSDP|deepspeed|DeepSpeed|parallelize_module|DeviceMesh"
+    r"DTensor|fully_shard|FullyShardedDataParallel|\bFSDP|\bfsdp|deepspeed|DeepSpeed|parallelize_module|DeviceMesh"
 )
 
 

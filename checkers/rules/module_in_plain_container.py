@@ -136,6 +136,8 @@ def _taken_care_of(cls: ClassFacts, name: str) -> bool:
         rf"(ModuleList|ModuleDict|Sequential)\(\s*\*?{bare}\b|add_module|register_module|setattr\(", text
     ):
         return True
+    if re.search(rf"{bare}\[[^\]]*\]\.load\w*\(", text):
+        return True  # each is handed its own weights
     if len(re.findall(rf"{bare}\s*(?::[^=\n]+)?=[^=]", text)) > 1:
         return True
     forward = cls.methods.get("forward")

@@ -6,7 +6,7 @@ import ast
 from typing import Any
 
 from ..language import tr
-from . import attributes, calls, expressions, tensors
+from . import attributes, calls, expressions, providers, tensors
 from .choices import Choice
 from .events import OUTPUT_LOST, BiasDropped, NoneUsed, PairUsed, TensorKeyed
 from .frames import Frame
@@ -63,9 +63,9 @@ def unpack(interp: Interpreter, frame: Frame, target: ast.Tuple | ast.List, valu
     starred = [index for index, elt in enumerate(target.elts) if isinstance(elt, ast.Starred)]
     if isinstance(value, Pair):
         if not starred and count != 2:
-            interp.emit(
-                PairUsed, target, pair=value, how=tr("it is unpacked into %(count)s names", count=count)
-            )
+            if not providers.may_return(value.layer.provider, count):
+                how = tr("it is unpacked into %(count)s names", count=count)
+                interp.emit(PairUsed, target, pair=value, how=how)
             value = UNKNOWN
         else:
             calls.note_unpacked(interp, value, target)

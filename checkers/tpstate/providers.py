@@ -219,6 +219,15 @@ def _returns(cls: ClassFacts) -> str | None:
     return kinds.pop() if len(kinds) == 1 else UNDECIDED
 
 
+def may_return(row: Provider | None, count: int) -> bool:
+    """Whether the class, where its source is seen, has a return of so many values."""
+    forward = row.source.methods.get("forward") if row is not None and row.source is not None else None
+    return forward is not None and any(
+        isinstance(node, ast.Return) and isinstance(node.value, ast.Tuple) and len(node.value.elts) == count
+        for node in ast.walk(forward)
+    )
+
+
 def _kind_of(value: ast.expr, method: ast.FunctionDef) -> str:
     if isinstance(value, ast.Tuple):
         return PAIR if len(value.elts) == 2 else UNDECIDED

@@ -1,0 +1,2 @@
+def bind(module, cache):
+    module.kv_cache = cache
