@@ -115,11 +115,15 @@ def _checked(project: Project, cls: ClassFacts, row: Provider) -> Provider | Non
 
 
 def _read_own(project: Project, cls: ClassFacts) -> Provider | None:
-    """A class named like a parallel layer that no row knows: read from its own source."""
-    if any(provider_for(project, entry) is not None for entry in project.mro(cls)[1:]):
+    """A class named like a parallel layer that no row knows: read from its own source, or that of the base which
+    holds the forward."""
+    order = project.mro(cls)
+    if any(provider_for(project, entry) is not None for entry in order[1:]):
         return None
-    text = cls.text
-    returned = _returns(cls)
+    own = [entry for entry in order if isinstance(entry, ClassFacts)]
+    holder = next((entry for entry in own if "forward" in entry.methods), cls)
+    text = cls.text if holder is cls else f"{cls.text}\n{holder.text}"
+    returned = _returns(holder)
     match = _OWN_NAME.match(cls.name)
     assert match is not None
     kind = COLUMN if match.group(1) == "Column" else ROW
@@ -127,7 +131,7 @@ def _read_own(project: Project, cls: ClassFacts) -> Provider | None:
     if returned is None or not (cuts or _COLLECTIVE.search(text)):
         return None
     family = INFERENCE if "weight_loader" in cls.methods else MEGATRON
-    flag = _tensor_flag(cls.methods["forward"])
+    flag = _tensor_flag(holder.methods["forward"])
     row = Provider(cls.dotted, kind, PAIR if flag else returned, family=family, tensor_flag=flag, source=cls)
     return _signature(cls, row)
 
