@@ -11,7 +11,10 @@ from pathlib import Path
 import pytest
 
 from onescience_check.checkers import language
+from onescience_check.checkers.finding import Evidence, Finding, Place
 from onescience_check.checkers.frontends.cli import main
+from onescience_check.checkers.frontends.pylint_plugin import _text
+from onescience_check.checkers.language import tr
 
 BAD = """
 from megatron.core.tensor_parallel import ColumnParallelLinear
@@ -107,3 +110,23 @@ def test_chinese_explanations_stay_within_the_terminal(
 
     said = output.split("错误示例")[0]
     assert len(said.splitlines()) > 8 and max(map(cell_len, said.splitlines())) <= 60
+
+
+def test_pylint_messages_are_english_unless_chinese_is_asked_for() -> None:
+    layer = tr("`%(layer)s` is built here", layer="fc")
+    finding = Finding(
+        Place("a.py", 3, 0, 3, 4),
+        "E7101",
+        "parallel-linear-tuple-used",
+        tr("`%(layer)s` returns an (output, bias) pair, and %(how)s", layer="fc", how=tr("it is unpacked")),
+        evidence=(Evidence("a.py", 2, layer), Evidence("b.py", 1, layer)),
+        advice=tr("Write `%(typed)s`.", typed="fc(x)[0]"),
+    )
+    assert _text(finding, "en") == (
+        "`fc` returns an (output, bias) pair, and it is unpacked "
+        "(because line 2: `fc` is built here; b.py:1: `fc` is built here). Write `fc(x)[0]`."
+    )
+    assert _text(finding, "zh") == (
+        "`fc` 返回 (output, bias) 元组，而这里它被拆包 (依据 第 2 行: `fc` 在这里构造; b.py:1: `fc` 在这里构造). "
+        "写 `fc(x)[0]`。"
+    )
