@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from onescience_check.checkers.language import COUNTED, catalog
-from onescience_check.checkers.report.checklists import CHECKLISTS
+from onescience_check.checkers.report.checklists import CHECKLISTS, SHORTENED
 from onescience_check.checkers.report.verdict import BY_HAND
 from onescience_check.checkers.rule import Rule, Symptom
 from onescience_check.checkers.rules import all_rules
@@ -75,7 +75,7 @@ def of_pages() -> Iterator[tuple[str, str]]:
 
 def of_tables() -> Iterator[str]:
     """Fixed texts of tables that are said as a whole."""
-    yield from (COUNTED, BY_HAND)
+    yield from (COUNTED, BY_HAND, SHORTENED)
     for title, checks in CHECKLISTS.items():
         yield title
         for check in checks:

@@ -12,7 +12,9 @@ from types import ModuleType
 import pytest
 
 from onescience_check.checkers import language
+from onescience_check.checkers.finding import Finding, Place
 from onescience_check.checkers.language import counted, listed, local, localized, speaking, tr
+from onescience_check.checkers.report.checklists import _messages
 from onescience_check.checkers.rule import Rule
 from onescience_check.checkers.rules import all_rules
 
@@ -98,6 +100,15 @@ def test_only_marked_texts_of_plain_data_are_said_otherwise() -> None:
     data = {"name": "original", "note": tr("the original"), "rows": (tr("not found"), "not found")}
     with speaking("zh"):
         assert localized(data) == {"name": "original", "note": "原模型", "rows": ("未找到", "not found")}
+
+
+def test_a_text_that_is_cut_in_english_is_whole_in_chinese() -> None:
+    message = tr("`%(layer)s` is built here", layer="x" * 200)
+    finding = Finding(Place("a.py", 1, 0, 1, 1), "E7101", "parallel-linear-tuple-used", message)
+    said = _messages([finding, finding])
+    assert said == f"`{'x' * 158}… (and 1 more)"
+    with speaking("zh"):
+        assert local(said) == f"`{'x' * 200}` 在这里构造（另有 1 处）"
 
 
 def test_chinese_and_other_words_stand_apart() -> None:

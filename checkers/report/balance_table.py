@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..language import tr
+from ..language import listed, tr
 from ..project.stages import Stage
 from ..tpstate.stage_models import KEPT_BY_ALL_RANKS, KEPT_SPLIT, Stack, stacks, weighed
 from ..tpstate.stage_sizes import StageSizes
@@ -60,7 +60,7 @@ def balance_table(subject: Subject, boundaries: BoundaryTable) -> BalanceTable:
         notes.append(
             tr(
                 "Blocks are counted, since %(unknown)s is not known with %(sizes)s.",
-                unknown=", ".join(unknown),
+                unknown=listed(", ", unknown),
                 sizes=sizes,
             )
         )

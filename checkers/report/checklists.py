@@ -14,6 +14,8 @@ from .answers import Answers, line_name
 from .looks import Look, Nothing, Scene, Unseen, nothing
 from .model import At, Checklist, Line, Mark
 
+SHORTENED = "%(text)s"
+"""The key of a text that is cut in English; where a language needs less room, its catalog gives the whole."""
 _MAX_NOTE = 160
 
 
@@ -218,5 +220,5 @@ def _line(scene: Scene, check: Check) -> Line:
 def _messages(found: list[Finding]) -> str:
     text = found[0].message
     if len(text) > _MAX_NOTE:
-        text = Translatable(f"{text[: _MAX_NOTE - 1].rstrip()}…", "%(text)s", {"text": text})
+        text = Translatable(f"{text[: _MAX_NOTE - 1].rstrip()}…", SHORTENED, {"text": text})
     return text if len(found) == 1 else tr("%(text)s (and %(number)s more)", text=text, number=len(found) - 1)
