@@ -68,6 +68,8 @@ CALLS = (
     ["check"], ["check", "--strict"], ["check", "--format", "json"], ["check", "--statistics", "-q"], ["report"],
     ["report", "--format", "json"], ["report", "--format", "markdown"], ["check", "--jobs", "2"], ["check",
     "--tp", "1,3,7"],
+    ["check", "--lang", "zh"], ["report", "--lang", "zh"], ["fix"], ["fix", "--unsafe", "--diff"], ["fix", "--check"],
+    ["diagnose", "model.py"], ["baseline"],
     ["check", "--show-settings"], ["check", "--stdin-filename", "model.py"], ["check", "model.py", "nothing.py"],
 )  # fmt: skip
 WIDTHS = ("", "80", "1", "0", "-5", "x", "100000")
