@@ -78,7 +78,7 @@ class ShareDividedAgain(Rule):
 
     def check(self, analysis: Analysis) -> Iterator[Finding]:
         for events in by_site(analysis.log.events, Divided):
-            twice = [event for event in events if isinstance(event.top, Sym) and PER_RANK in event.top.tags]
+            twice = [event for event in events if _is_share(event)]
             event = first_certain(twice)
             if event is None:
                 continue
@@ -93,6 +93,14 @@ class ShareDividedAgain(Rule):
                 size=size,
                 share=size,
             )
+
+
+def _is_share(event: Divided) -> bool:
+    """A share by itself: a product with the TP size, or a sum, may be whole again."""
+    top = event.top
+    return (
+        isinstance(top, Sym) and PER_RANK in top.tags and sum(len(atoms) for atoms, _ in top.poly.terms) == 1
+    )
 
 
 def _given(call: ast.AST, name: str) -> str:

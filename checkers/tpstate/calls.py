@@ -45,14 +45,20 @@ from .values import (
 
 
 def _unpack(interp: Interpreter, value: Value, kwargs: Kwargs) -> None:
-    """`**value`: what is not the same on both sides of an open condition is given, and unknown."""
+    """`**value`: what is given on one side of an open condition alone is named by the open part."""
     content = interp.settle(value.content) if isinstance(value, Heap) else UNKNOWN
     tables = [table for _, table in alternatives(content) if isinstance(table, Table)]
     if not tables or len(tables) != leaves(content) or any(table.rest is not None for table in tables):
         kwargs[OPEN] = UNKNOWN
+    perhaps: dict[str, Value] = {}
     for key in [key for table in tables for key in table.entries if isinstance(key, str)]:
-        first, *others = [table.entries.get(key, UNKNOWN) for table in tables]
-        kwargs[key] = first if all(other == first for other in others) else UNKNOWN
+        first, *others = [table.entries.get(key, NoEntry(key)) for table in tables]
+        if any(isinstance(side, NoEntry) for side in (first, *others)):
+            perhaps[key] = UNKNOWN
+        else:
+            kwargs[key] = first if all(other == first for other in others) else UNKNOWN
+    if perhaps:
+        kwargs[OPEN] = Table(perhaps, UNKNOWN)
 
 
 def call_node(interp: Interpreter, frame: Frame, node: ast.Call) -> Value:

@@ -84,6 +84,9 @@ def build_parallel(
     row = providers.as_called(interp.project, row, interp.site(node).module, kwargs)
     bound = dict(zip(row.positional, args, strict=False))
     bound.update({name: value for name, value in kwargs.items() if name not in ("**", "*")})
+    perhaps = kwargs.get("**")
+    if isinstance(perhaps, Table):
+        bound.update(perhaps.entries)
     if row.family == provider_table.INFERENCE:
         bound.update(_groups(interp, bound, node))
     obj.args = bound
