@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..facts.module import ClassFacts
 from ..finding import Finding
 from ..language import tr
+from ..project.config_reads import Configs
+from ..project.stage_calls import build_call
+from ..project.training import Training, TrainingScript
 from ..rule import Rule, Symptom
 from ..tpstate.events import Divided
+from ..tpstate.script_values import ScriptValues
+from ..tpstate.stage_models import HEAD_COUNTS
 from ..tpstate.values import HEADS, Const, Sym
-from ..tpstate.verdicts import at, by_site, owner_name, site_place
+from ..tpstate.verdicts import at, by_site, owner_name, place_of, site_place
 
 if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
@@ -27,7 +33,10 @@ class HeadsNotDivisibleByTp(Rule):
     why = "Each TP rank computes whole heads."
     symptom = Symptom.CRASH
     runtime = "AssertionError, or a reshape that does not fit, at that tp"
-    limits = "Only the TP sizes of the settings or `--tp`, and head counts that are literals or defaults."
+    limits = (
+        "Only the TP sizes of the settings or `--tp`, and head counts that are literals or defaults; those of a YAML "
+        "file only where no TP size but 1 divides them."
+    )
     guide = "Principle 8: every num_heads is divisible by tp_size"
 
     bad = """
@@ -66,6 +75,8 @@ class HeadsNotDivisibleByTp(Rule):
     """
 
     def check(self, analysis: Analysis) -> Iterator[Finding]:
+        for script in analysis.project.knowledge(Training):
+            yield from self._given(script)
         for events in by_site(analysis.log.events, Divided):
             for event in events:
                 heads = _known_heads(event)
@@ -80,6 +91,26 @@ class HeadsNotDivisibleByTp(Rule):
                         tp=wrong[0],
                     )
                     break
+
+    def _given(self, script: TrainingScript) -> Iterator[Finding]:
+        """Head counts that a script, or its YAML file, gives the stages, and that no TP size but 1 divides."""
+        found = build_call(script)
+        if found is None:
+            return
+        call, scope = found
+        values = ScriptValues(script.project, Configs(script))
+        for keyword in call.keywords:
+            heads = values.value(keyword.value, scope) if keyword.arg in HEAD_COUNTS else None
+            counts = heads if isinstance(heads, tuple) else (heads,)
+            if all(type(count) is int and count > 0 for count in counts) and math.gcd(*counts) == 1:
+                yield self.finding(
+                    place_of(script.module, keyword.value),
+                    object=keyword.arg or "",
+                    message="%(heads)s heads (`%(name)s`) have no common divisor: no tensor-parallel size but 1 works",
+                    advice="Choose head counts that are multiples of the TP sizes to be used.",
+                    heads=", ".join(map(str, counts)),
+                    name=ast.unparse(keyword.value),
+                )
 
 
 def _known_heads(event: Divided) -> int | None:

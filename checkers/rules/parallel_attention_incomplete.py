@@ -25,6 +25,7 @@ _TRIPLES = (
     ("q", "k", "v"),
     ("linear_q", "linear_k", "linear_v"),
 )
+_OUTPUTS = ("proj", "out_proj", "o_proj", "to_out", "wo", "linear_proj")
 _LINEAR = "torch.nn.Linear"
 
 
@@ -104,6 +105,19 @@ class ParallelAttentionIncomplete(Rule):
                     value = obj.attrs[plain[0]]
                     assert isinstance(value, Obj)
                     yield self._finding(cls.name, plain[0], value, "nn.Linear", obj, split[0])
+                out = next((name for name in _OUTPUTS if _kind(obj.attrs.get(name)) == COLUMN), None)
+                if len(split) == len(triple) and out is not None:
+                    last = obj.attrs[out]
+                    assert isinstance(last, Obj)
+                    if not any(_gathers(analysis, obj.attrs[name]) for name in triple):
+                        yield self.finding(
+                            site_place(last.made_at),
+                            object=cls.name,
+                            message="`%(out)s` is column-parallel behind `%(names)s`, which leave their outputs split",
+                            advice="Make it RowParallelLinear(input_is_parallel=True), which joins the heads.",
+                            out=out,
+                            names=", ".join(triple),
+                        )
                 if len(split) == len(triple) and all(_gathers(analysis, obj.attrs[name]) for name in triple):
                     first = obj.attrs[triple[0]]
                     assert isinstance(first, Obj)
