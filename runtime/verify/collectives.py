@@ -35,7 +35,8 @@ class Call:
         return (self.name, self.shape, self.dtype) == (other.name, other.shape, other.dtype)
 
     def __str__(self) -> str:
-        return f"{self.name} of {list(self.shape)} {self.dtype} at {self.path}:{self.line}"
+        place = f"{self.path}:{self.line}" if self.path else "a comparison of this command"
+        return f"{self.name} of {list(self.shape)} {self.dtype} at {place}"
 
 
 class Recorder:

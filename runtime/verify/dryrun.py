@@ -30,6 +30,7 @@ _UNDECIDED = (
     "with arguments from the 'Meta' backend",
     "not been registered to Meta",
 )
+_NEEDS_GPU = ("Torch not compiled with CUDA", "Found no NVIDIA driver", "No CUDA GPUs are available")
 
 
 def join_fake_world(plan: Plan, tp_rank: int) -> None:
@@ -82,6 +83,11 @@ class DryRun:
                 self.notes.append(
                     f"{found.where}: {found.path}:{found.line} asks for the numbers of a tensor, which a dry run "
                     f"does not have ({found.message[:120]}): use --numbers for what follows"
+                )
+            elif any(words in str(error) for words in _NEEDS_GPU):
+                self.notes.append(
+                    f"{found.where}: {found.path}:{found.line} calls what only a GPU can do: keep it out of "
+                    "constructors and forward, or behind torch.cuda.is_available()"
                 )
             elif isinstance(error, UserError) and not found.path:
                 self.findings.append(dataclasses.replace(found, kind="usage", message=str(error)))

@@ -11,7 +11,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from .results import Finding, StageFigures
 from .script import Script, call_step
-from .tracking import describe
+from .tracking import describe, shown
 
 if TYPE_CHECKING:
     from .dryrun import DryRun
@@ -53,8 +53,7 @@ def look(role: DryRun, script: Script, stage: nn.Module, known: dict) -> dict:
         role.notes.append(
             f"stage {number}: what the model takes could not be told; give it with --input 1,CHANNELS,ROWS,COLUMNS"
         )
-        if number == 0:
-            return extra
+        return extra
     run = _Run(role, script, stage, received, data, count)
     role.guarded(run.work)
     return {**extra, "figures": run.figures(), "sent": run.sent}
@@ -142,6 +141,7 @@ class _Run:
         self, kind: str, message: str, rule: str = "", module: str = "", cls: str = "", place=None, also=()
     ) -> None:
         place = place or self.role.tracker.place_of(self.stage)
+        also = (*also, *self._script_places())
         cls = cls or type(self.stage).__name__
         self.role.findings.append(
             Finding(
@@ -158,6 +158,13 @@ class _Run:
                 tuple(also),
             )
         )
+
+    def _script_places(self) -> tuple[tuple[str, int], ...]:
+        """Where the script builds the stages and runs a step: the other side of what was found."""
+        given = self.script.given
+        functions = (given.get("model_provider"), given.get("forward_step_func"))
+        codes = [function.__code__ for function in functions if hasattr(function, "__code__")]
+        return tuple((shown(code.co_filename), code.co_firstlineno) for code in codes)
 
     def _received_unchanged(self, versions: list[int]) -> None:
         for index, (tensor, version) in enumerate(zip(self.received or (), versions, strict=True)):

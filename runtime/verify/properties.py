@@ -40,7 +40,7 @@ def check(run: SmallRun, x: torch.Tensor) -> None:
         for handle in handles:
             handle.remove()
     seen: dict[type, int] = {}
-    for call in calls:
+    for call in sorted(calls, key=lambda call: -call.path.count(".")):  # the innermost of nested ones first
         kind = type(call.module)
         seen[kind] = seen.get(kind, 0) + 1
         fault = _fault(call) if seen[kind] <= _SAMPLES else None

@@ -15,7 +15,7 @@ from .results import Finding
 from .smallrun import SmallRun
 from .tracking import shown
 
-Draw = tuple[str, int, str, str]
+Draw = tuple[str, int, str, str, tuple[int, str]]
 
 
 class Draws(TorchFunctionMode):
@@ -30,8 +30,10 @@ class Draws(TorchFunctionMode):
         kwargs = kwargs or {}
         if _rate(func, args, kwargs):
             given = args[0] if args else next(iter(kwargs.values()))
-            place = self.run.recorder.caller(2)
-            self.seen.append((*place, _digest(torch.get_rng_state()), _digest(given)))
+            tracker, place = self.run.tracker, self.run.recorder.caller(2)
+            path = next((n for m, _ in reversed(tracker.running) if (n := tracker.names.get(id(m)))), "")
+            owner = (self.run.number or 0, path)
+            self.seen.append((*place, _digest(torch.get_rng_state()), _digest(given), owner))
         return func(*args, **kwargs)
 
 
@@ -71,22 +73,23 @@ def check(run: SmallRun) -> None:
 
 def _same_draws(run: SmallRun, everywhere: list[list[Draw]]) -> None:
     """Where a split value is dropped by the same draws, or a whole one by different draws."""
-    for (path, line, state, given), (_, _, other_state, other) in zip(
-        everywhere[0], everywhere[-1], strict=False
-    ):
-        place = (shown(path), line) if path else ("", 0)
-        if given != other and state == other_state:
+    for ours, theirs in zip(everywhere[0], everywhere[-1], strict=False):
+        is_whole, is_common = ours[3] == theirs[3], ours[2] == theirs[2]
+        if is_whole == is_common:
+            continue
+        path, line, *_, (number, module) = ours
+        places = run.tracker.places_around(run.stages[number], module)
+        place = (shown(path), line) if path else next(iter(places), ("", 0))
+        text = "a value that all tensor-parallel ranks hold is dropped by draws of each rank's own: they part here"
+        rule = "seed-of-wrong-axis"
+        if is_common:
             text = "a split value is dropped by draws that all ranks share: the same places of each shard"
-            run.findings.append(
-                Finding("replicas", text, None, (run.rank,), "", "", "", *place, "sp-dropout-not-forked")
-            )
-            return
-        if given == other and state != other_state:
-            text = "a value that all tensor-parallel ranks hold is dropped by draws of each rank's own: they part here"
-            run.findings.append(
-                Finding("replicas", text, None, (run.rank,), "", "", "", *place, "seed-of-wrong-axis")
-            )
-            return
+            rule = "sp-dropout-not-forked"
+        cls = type(run.stages[number].get_submodule(module)).__name__
+        run.findings.append(
+            Finding("replicas", text, number, (run.rank,), module, cls, "", *place, rule, (), places)
+        )
+        return
 
 
 def _gradients_alike(run: SmallRun) -> None:

@@ -85,7 +85,7 @@ def take(result: Result, outcome: Outcome, plan: Plan, stage: int | None, rank: 
     place = frames[0] if frames else ("", 0, "")
     doing = f", in {outcome.doing}" if outcome.doing else ""
     where = f" in {place[2]}" if frames else ""
-    kind = "hang" if "end" in outcome.death or "waits" in outcome.death else "crash"
+    kind = "hang" if outcome.death.startswith(("did not end", "waits")) else "crash"
     result.findings.append(
         Finding(
             kind,

@@ -124,7 +124,7 @@ class Tracker:
         for outer, text in reversed(modules):  # a layer of the framework has no path of the user's
             if not path:
                 path, module, given = self.names.get(id(outer), ""), outer, text
-        message = f"{type(error).__name__}: {' '.join(str(error).split())[:400]}"
+        message = f"{type(error).__name__}: {' '.join(str(error).split())[:400]}{_hint(error)}"
         return Finding(
             kind,
             message,
@@ -167,6 +167,15 @@ class Tracker:
             if not path:
                 return tuple(dict.fromkeys(found))
             path = path.rpartition(".")[0]
+
+
+def _hint(error: BaseException) -> str:
+    """What to do about an error that is not of the code."""
+    if isinstance(error, MemoryError) or "can't allocate memory" in str(error):
+        return " (it takes more memory than --memory allows)"
+    if isinstance(error, FileNotFoundError):
+        return " (the model is built here, so what it reads must be there)"
+    return ""
 
 
 def _at(root: nn.Module, path: str) -> nn.Module | None:
