@@ -119,7 +119,7 @@ def _notes(made: Diagnosis, language: str) -> Iterator[str]:
 def _story(made: Diagnosis, language: str) -> Iterator[str]:
     story, first = made.story, _first(made)
     time = f", {first['time']}" if first["time"] else ""
-    if first["log_line"] and not story.behind:
+    if first["log_line"] and not story.behind and story.kind.name != "interrupted":
         key = "first" if first["rank"] is not None else "first-unnamed"
         yield say(key, language, rank=first["rank"], line=first["log_line"], time=time)
     if len(first["ranks"]) > 1 and not story.behind:

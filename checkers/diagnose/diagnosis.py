@@ -13,7 +13,8 @@ from ..finding import Finding
 from ..rule import Symptom
 from ..settings import Settings
 from .candidate import Cause, Hint, gather
-from .flow import crossed_calls, walk_back
+from .crossings import crossed_calls
+from .flow import walk_back
 from .lookups import message_hints
 from .record import Failure, Log
 from .sources import Sources, Spot
@@ -113,7 +114,7 @@ def rank_causes(
             replace(h, weight=h.weight * scale) for h in walk_back(found, sources, kind, framework, message)
         ]
     if kind in _SHAPES:
-        hints += crossed_calls(sources)
+        hints += crossed_calls([spot for found in spots for spot in found], sources)
     made.causes = gather(hints, sources)[:SHOWN]
 
 

@@ -9,12 +9,23 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from .callers import built, called, crossed, functions, guards, handed, kept, orders, returned, setters
+from .callers import built, crossed, functions, guards, handed, kept, orders, returned, setters
 from .candidate import Hint, reason
-from .reading import Scope, assignments, at_module_level, calls_at, function_of, names_of, read, scope_of
+from .reading import (
+    Scope,
+    assignments,
+    at_module_level,
+    calls_at,
+    calls_function,
+    function_of,
+    given_for,
+    names_of,
+    read,
+    scope_of,
+)
 from .sources import Sources, SourceText, Spot
 
 _FRAMES = (42.0, 27.0, 20.0, 15.0, 11.0)
@@ -71,6 +82,8 @@ class Walk:
             weight = 125.0
         if function_of(spot) is None and self.kind not in _IMPORTS:
             weight = 12.0  # the call that started everything
+        if not spot.same:
+            weight *= 0.4
         self._hint(spot.source, spot.line, weight, "raised-here" if innermost else "called-here")
 
     def _first(self) -> int:
@@ -109,6 +122,8 @@ class Walk:
         spot = self.spots[number]
         scope = scope_of(spot, number)
         names, attributes, layers = read(spot)
+        if not spot.same:  # the line is of another version: only the names of layers still say something
+            names, attributes = [], re.findall(r"\bself\.(\w+)", spot.frame.code)
         for name in names:
             self._name(name, scope, spot.line, strength)
         for attribute in attributes if scope.owner is not None else ():
@@ -244,10 +259,10 @@ class Walk:
         outer = scope.number + 1
         while outer < len(self.spots) and self.spots[outer].passes_on:
             outer += 1
-        if outer >= len(self.spots) or not _calls(self.spots[outer], scope.function):
+        if outer >= len(self.spots) or not calls_function(self.spots[outer], scope.function):
             return
         spot = self.spots[outer]
-        given = list(_bound(spot, scope.function, name))
+        given = list(given_for(spot, scope.function, name))
         if not given:
             self._values(outer, strength * 0.97)
         for argument in given:
@@ -273,49 +288,3 @@ def walk_back(
 def refuses(spot: Spot) -> bool:
     """Whether a line is a check: it names what is wrong, and is not wrong itself."""
     return spot.code.startswith(("raise ", "assert "))
-
-
-def _bound(spot: Spot, function: ast.FunctionDef, name: str) -> Iterator[ast.expr]:
-    """What the call of a frame gives for a parameter: of the call under the carets where there is one."""
-    parameters = [a.arg for a in (*function.args.posonlyargs, *function.args.args) if a.arg != "self"]
-    calls = [
-        call
-        for call in calls_at(spot)
-        if not spot.frame.marked or ast.unparse(call) == _plain(spot.frame.marked)
-    ]
-    for call in calls[:1]:
-        for keyword in call.keywords:
-            if keyword.arg == name:
-                yield keyword.value
-        if name in parameters and parameters.index(name) < len(call.args):
-            argument = call.args[parameters.index(name)]
-            if not any(isinstance(arg, ast.Starred) for arg in call.args):
-                yield argument
-
-
-def _plain(text: str) -> str:
-    try:
-        return ast.unparse(ast.parse(text, mode="eval").body)
-    except (SyntaxError, ValueError):
-        return text
-
-
-def _calls(spot: Spot, function: ast.FunctionDef) -> bool:
-    """Whether a frame calls a function itself, and not through a library that got it handed."""
-    if function.name in ("forward", "__init__", "__call__"):
-        return True
-    return any(called(call) == function.name for call in calls_at(spot))
-
-
-def crossed_calls(sources: Sources) -> Iterator[Hint]:
-    """Calls anywhere whose keywords carry each other's names: `a=x.b, b=x.a`."""
-    for path in sources.files:
-        source = sources.text(path)
-        if source is None or source.tree is None or "=" not in source.text:
-            continue
-        for node in source.nodes:
-            if isinstance(node, ast.Call) and len(node.keywords) > 1:
-                names = crossed(node, None)
-                if names:
-                    line = next(k.value.lineno for k in node.keywords if k.arg == names[0])
-                    yield Hint(path, line, 70.0, reason("crossed", name=" / ".join(names)))

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from .callers import called
 from .sources import SourceText, Spot
 
 
@@ -129,3 +130,35 @@ def targets(node: ast.Assign | ast.AnnAssign | ast.AugAssign) -> set[str]:
     """The names that an assignment sets."""
     nodes = node.targets if isinstance(node, ast.Assign) else [node.target]
     return {part.id for target in nodes for part in ast.walk(target) if isinstance(part, ast.Name)}
+
+
+def calls_function(spot: Spot, function: ast.FunctionDef) -> bool:
+    """Whether a frame calls a function itself, and not through a library that got it handed."""
+    if function.name in ("forward", "__init__", "__call__"):
+        return True
+    return any(called(call) == function.name for call in calls_at(spot))
+
+
+def given_for(spot: Spot, function: ast.FunctionDef, name: str) -> Iterator[ast.expr]:
+    """What the call of a frame gives for a parameter: of the call under the carets where there is one."""
+    parameters = [a.arg for a in (*function.args.posonlyargs, *function.args.args) if a.arg != "self"]
+    calls = [
+        call
+        for call in calls_at(spot)
+        if not spot.frame.marked or ast.unparse(call) == _plain(spot.frame.marked)
+    ]
+    for call in calls[:1]:
+        for keyword in call.keywords:
+            if keyword.arg == name:
+                yield keyword.value
+        if name in parameters and parameters.index(name) < len(call.args):
+            argument = call.args[parameters.index(name)]
+            if not any(isinstance(arg, ast.Starred) for arg in call.args):
+                yield argument
+
+
+def _plain(text: str) -> str:
+    try:
+        return ast.unparse(ast.parse(text, mode="eval").body)
+    except (SyntaxError, ValueError):
+        return text

@@ -177,14 +177,20 @@ class Sources:
 
 
 def _spot(frame: Frame, source: SourceText) -> Spot:
-    """The place now: where the code is as the log says, else where the same code stands once."""
+    """The place now: where the code is as the log says, else where the same code stands, else the function."""
     lines = source.lines
     if not frame.code or (0 < frame.line <= len(lines) and lines[frame.line - 1].strip() == frame.code):
         return Spot(frame, source, frame.line, 0 < frame.line <= len(lines))
     again = [number for number, text in enumerate(lines, 1) if text.strip() == frame.code]
     if again:
         return Spot(frame, source, min(again, key=lambda number: abs(number - frame.line)), True)
-    return Spot(frame, source, min(frame.line, len(lines)), False)
+    named = [
+        n
+        for n in source.nodes
+        if isinstance(n, ast.FunctionDef) and n.name == frame.function.rsplit(".", 1)[-1]
+    ]
+    heads = [node.body[0].lineno for node in named] or [min(frame.line, len(lines))]
+    return Spot(frame, source, min(heads, key=lambda number: abs(number - frame.line)), False)
 
 
 def _walk(path: Path) -> Iterator[str]:

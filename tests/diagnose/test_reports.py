@@ -33,6 +33,22 @@ EXPECTED: dict[str, tuple[str, int | None]] = {
     "whole_and_share": ("checkpoint-load", 1),
 }
 
+# Runs of ours on two GPUs with NCCL: the kind, and the rank that was first or that the other waited for.
+GPU = Path(__file__).parent / "gpu"
+ON_GPUS: dict[str, tuple[str, int | None]] = {
+    "double_into_float": ("dtype-mismatch", 0),
+    "ended_from_outside": ("interrupted", None),
+    "memory_of_one_rank": ("out-of-memory", 1),
+    "one_gpu_for_two": ("duplicate-gpu", 0),
+    "one_rank_in_barrier": ("timed-out", 0),
+}
+
+
+@pytest.mark.parametrize("name", sorted(ON_GPUS))
+def test_logs_of_gpus_are_told(name: str) -> None:
+    story = story_of(read_logs([GPU / f"{name}.log"]))
+    assert (story.kind.name, story.ranks[0]) == ON_GPUS[name]
+
 
 @pytest.mark.parametrize("name", sorted(EXPECTED))
 def test_the_kind_and_the_rank_are_told(name: str) -> None:
