@@ -23,6 +23,7 @@ _MADE_ELSEWHERE = (
     "stage-input-not-list-safe",
 )
 _EXPLAINS, _SAME_SYMPTOM, _ERROR, _WARNING = 64.0, 44.0, 14.0, 7.0
+_SEVERAL = 3  # differences from the original, beyond which one of them says little
 _MANY = 8  # findings of the same symptom off the traceback, beyond which each says little
 
 
@@ -60,6 +61,7 @@ def finding_hints(
 ) -> Iterator[Hint]:
     """Each finding as a hint, the weightier the better it explains the failure."""
     many = len([f for f in findings if _base(f, kind, symptoms) >= _SAME_SYMPTOM]) > _MANY
+    differences = len([f for f in findings if f.symbol == "differs-from-original"])
     for finding in findings:
         base, explained = _base(finding, kind, symptoms), False
         near, text = _near(finding, passed, sources)
@@ -67,7 +69,7 @@ def finding_hints(
             continue
         if many and near < 8:
             base *= 0.6
-        if finding.symbol == "differs-from-original" and near < 26:
+        if finding.symbol == "differs-from-original" and near < 26 and differences > _SEVERAL:
             base -= 12  # true, and seldom the reason for this failure
         elif finding.symbol in kind.symbols:
             explained = True
