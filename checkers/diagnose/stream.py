@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
+import lzma
 import re
+import zlib
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from io import BufferedReader
 from pathlib import Path
 from typing import BinaryIO
 
@@ -45,16 +50,31 @@ def read_logs(paths: list[Path], standard_input: BinaryIO | None = None) -> Log:
         for file in sorted(_files(path)):
             log.names.append(str(file))
             try:
-                with open(file, "rb") as stream:
+                with _opened(file) as stream:
                     head = stream.peek(4096)
                     if is_dump(file, head):
                         read_dump(file, stream, log)
                     else:
                         _Stream(reader, _rank_of(file, path), log).read(stream)
-            except OSError as error:
+            except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
+                error = error if isinstance(error, OSError) else OSError(str(error))
                 log.problems.append(f"unreadable {file}: {(error.strerror or str(error)).lower()}")
+    log.names = log.names or [str(path) for path in paths]
     reader.finish()
     return log
+
+
+def _opened(file: Path) -> BufferedReader:
+    """A file to read, unpacked where it is packed; what is packed otherwise is read as binary."""
+    with open(file, "rb") as stream:
+        start = stream.read(6)
+    if start[:2] == b"\x1f\x8b":
+        return BufferedReader(gzip.open(file, "rb"))
+    if start[:3] == b"BZh":
+        return BufferedReader(bz2.open(file, "rb"))
+    if start == b"\xfd7zXZ\0":
+        return BufferedReader(lzma.open(file, "rb"))
+    return open(file, "rb")
 
 
 def _files(path: Path) -> Iterator[Path]:
@@ -179,4 +199,5 @@ def _encoding(block: bytes) -> str:
     if block[:2] in (b"\xff\xfe", b"\xfe\xff"):
         return "utf-16"
     odd = sum(block[:4096].count(bytes([code])) for code in (0, 1, 2, 3, 4, 5, 6, 14, 15, 16))
-    return "binary" if odd * 20 > len(block[:4096]) else ""
+    strange = block[:4096].decode("utf-8", "replace").count("\ufffd")
+    return "binary" if odd * 20 > len(block[:4096]) or strange * 8 > len(block[:4096]) else ""

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import io
 import json
+import lzma
 import pickle
 import random
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -187,6 +191,18 @@ def test_any_bytes_are_read_without_an_error(data: bytes) -> None:
 
 def test_binary_files_are_named_as_such() -> None:
     assert read(bytes(range(16)) * 400).problems == ["binary"]
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress])
+def test_packed_logs_are_unpacked(tmp_path: Path, pack: Callable[[bytes], bytes]) -> None:
+    (tmp_path / "log.packed").write_bytes(pack(TRACEBACK.encode()))
+    assert story_of(read_logs([tmp_path / "log.packed"])).kind.name == "pair-as-tensor"
+    (tmp_path / "cut").write_bytes(pack(TRACEBACK.encode() * 40)[:-30])
+    assert read_logs([tmp_path / "cut"]).problems[0].startswith("unreadable")
+
+
+def test_a_folder_without_logs_is_named(tmp_path: Path) -> None:
+    assert read_logs([tmp_path]).names == [str(tmp_path)]
 
 
 def dump(rank: int, number: int, operation: str = "all_reduce") -> dict[str, object]:
