@@ -22,8 +22,8 @@ from .rules.test_rules import findings
 
 ROOT = Path(__file__).parent.parent
 LOCALE = ROOT / "checkers/locale/zh"
-ENGLISH = re.compile(r"\b(?!rank\b)[a-z]{3,} [a-z]{2,}\b")
-"""Two plain words in a row, outside of code: a sentence that was not translated."""
+ENGLISH = re.compile(r"\b(?!rank\b|forward step\b)[a-z]{3,} [a-z]{2,}\b")
+"""Two plain words in a row, outside of code, that are no term: a sentence that was not translated."""
 FIELD = re.compile(r"%(?:%|\((\w+)\))")
 
 
