@@ -10,6 +10,7 @@ from types import ModuleType
 import pytest
 
 from onescience_check.checkers.frontends.explanation import print_explanation
+from onescience_check.checkers.frontends.lesson import PLACEMENTS
 from onescience_check.checkers.report.checklists import CHECKLISTS
 from onescience_check.checkers.rule import Rule
 from onescience_check.checkers.rules import all_rules
@@ -91,3 +92,9 @@ def test_every_guide_rule_is_in_the_coverage_page() -> None:
 
 def test_checklists_name_rules_that_exist() -> None:
     assert {s for checks in CHECKLISTS.values() for check in checks for s in check.rules.split()} <= SYMBOLS
+
+
+def test_the_page_of_placements_is_what_explain_prints() -> None:
+    assert (DOCS / "placements.md").read_text("utf-8") == PLACEMENTS
+    named = set(re.findall(r"[EW]7\d{3}", PLACEMENTS))
+    assert named <= {rule.code for rule in all_rules()}

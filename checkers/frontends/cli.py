@@ -169,14 +169,23 @@ app.command()(baseline)
 
 @app.command()
 def explain(
-    symbol: Annotated[str, typer.Argument(help="Symbol or id of a rule, or the beginning of ids: E71.")],
+    symbol: Annotated[
+        str,
+        typer.Argument(
+            help="Symbol or id of a rule, or the beginning of ids: E71; or `placements`: the types behind 71xx."
+        ),
+    ],
     *,
     lang: Lang = None,
 ) -> None:
     """Say why a rule exists, with a bad and a good example, and what happens at run time."""
     from ..selection import find_rules
     from .explanation import print_explanation, print_rules
+    from .lesson import print_placements
 
+    if symbol == "placements":
+        print_placements()
+        return
     found = find_rules(symbol)
     if len(found) == 1:
         print_explanation(found[0])

@@ -54,6 +54,8 @@ def collective(
         if name in _REDUCE_OPS:
             why = interp.step(node, tr("`%(name)s` makes it full", name=name))
             return Tensor(State.FULL, width=tensor.width, why=why, role="row", tokens=tensor.tokens)
+        if name in _SCATTER and tensor.state in (State.SHARDED, State.PARTIAL):
+            return Tensor(State.UNKNOWN)  # parts of parts: of no whole
         if name in _SCATTER:
             why = interp.step(node, tr("`%(name)s` splits it", name=name))
             return Tensor(State.SHARDED, width=tensor.width, why=why, tokens=tensor.tokens)

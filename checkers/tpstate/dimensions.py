@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 from .events import AllHeadsMet
 from .interpreter import Interpreter
+from .operators import ARITHMETIC
 from .states import State
 from .symbols import Poly
-from .tensor_names import ARITHMETIC
 from .values import PER_RANK, UNKNOWN, Const, Heap, Kwargs, Seq, Sym, Tensor, Value, number, poly_of
 
 Dims = tuple[tuple[Value, ...], int | None]

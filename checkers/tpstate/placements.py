@@ -7,41 +7,13 @@ import ast
 from ..language import tr
 from .events import HeadsTiled, PartialMet, PartReduced, Reshaped, SplitWhole, WholeNeeded
 from .interpreter import Interpreter
+from .operators import NONLINEAR, WHOLE
 from .parts import PART
 from .states import State, Step
 from .symbols import Poly
 from .values import Const, Kwargs, Seq, Tensor, Value, poly_of
 
-WHOLE = {
-    "softmax": 0,
-    "log_softmax": 0,
-    "softmin": 0,
-    "argmax": 0,
-    "argmin": 0,
-    "mean": 0,
-    "var": 0,
-    "std": 0,
-    "cumsum": 0,
-    "topk": 1,
-    "sort": 0,
-    "argsort": 0,
-    "multinomial": None,
-    "cross_entropy": None,
-    "nll_loss": None,
-    "layer_norm": None,
-    "rms_norm": None,
-}
-"""Operations over one dimension that mean something else on a part of it, and which argument after the tensor is the
-dimension; None: it is the last one, or the one of the classes."""
-
 _LAST_BY_DEFAULT = frozenset({"topk", "sort", "argsort"})
-
-NONLINEAR = frozenset(
-    """abs clamp clip exp gelu relu silu sigmoid tanh softmax log_softmax softplus sqrt rsqrt square pow log elu selu
-    celu mish hardswish leaky_relu logsigmoid argmax argmin topk sort multinomial cross_entropy nll_loss layer_norm
-    rms_norm group_norm normalize""".split()
-)
-"""f(a + b) is not f(a) + f(b): on a partial sum the result is no part of any sum."""
 
 
 def applied(
@@ -51,8 +23,8 @@ def applied(
     rest: tuple[Value, ...],
     kwargs: Kwargs,
     node: ast.expr,
-) -> None:
-    """`name` is applied to a tensor: note what it needs and does not get."""
+) -> bool:
+    """`name` is applied to a tensor: note what it needs and does not get. Whether the result is of no type any more."""
     bare = name.rstrip("_")
     if tensor.state is State.PARTIAL and bare in NONLINEAR:
         interp.emit(
@@ -64,6 +36,7 @@ def applied(
         )
     if tensor.state is State.SHARDED and bare in WHOLE and _over_split(tensor, bare, rest, kwargs):
         interp.emit(WholeNeeded, node, tensor=tensor, operation=bare)
+    return tensor.state is State.PARTIAL and bare in NONLINEAR
 
 
 _REDUCES = frozenset("max amax min amin sum logsumexp norm prod".split())
@@ -159,6 +132,31 @@ def added(interp: Interpreter, partial: Tensor, other: Tensor, node: ast.expr) -
             other=known,
             how=tr("is added to a value that is whole on every rank"),
         )
+
+
+def keeps_partial(interp: Interpreter, partial: Tensor, other: Value, node: ast.expr, additive: bool) -> bool:
+    """Whether an operation with a partial sum gives one again: a sum of two, or a product with what all ranks share.
+
+    Of an operand nothing is known of, a factor is taken for the same on every rank, and a summand for whole.
+    """
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow | ast.FloorDiv | ast.Mod):
+        return False
+    if additive:
+        made_empty = isinstance(other, Tensor) and other.role == "buffer"
+        return (isinstance(other, Tensor) and other.state is State.PARTIAL) or made_empty or other == Const(0)
+    if isinstance(other, Tensor) and other.state in (State.PARTIAL, State.SHARDED):
+        return False
+    divides = isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div)
+    return not divides or _is_left(interp, partial, node)
+
+
+def _is_left(interp: Interpreter, partial: Tensor, node: ast.expr) -> bool:
+    """Whether the partial sum is what is divided, not what divides."""
+    assert isinstance(node, ast.BinOp) and interp.frame is not None
+    if isinstance(node.left, ast.Constant):
+        return False
+    value = interp.frame.vars.get(node.left.id) if isinstance(node.left, ast.Name) else None
+    return value is None or (isinstance(value, Tensor) and value.state is State.PARTIAL)
 
 
 def _names(node: ast.expr) -> set[str]:

@@ -138,7 +138,10 @@ def select(interp: Interpreter, kept: Value, instead: Value, node: ast.expr) -> 
         return UNKNOWN
     if isinstance(kept, Tensor) and kept.role == parts.PICK:
         return parts.masked(kept)
-    return combine(interp, kept, instead, node, additive=False)
+    partial = [side for side in (kept, instead) if isinstance(side, Tensor) and side.state is State.PARTIAL]
+    if partial and not all(side in partial or side in (Const(0), Const(0.0)) for side in (kept, instead)):
+        return Tensor(State.UNKNOWN)  # of some elements a part, of others the whole
+    return partial[0] if partial else combine(interp, kept, instead, node, additive=False)
 
 
 def combine(interp: Interpreter, left: Value, right: Value, node: ast.expr, additive: bool) -> Value:
@@ -155,6 +158,10 @@ def _combined(interp: Interpreter, left: Value, right: Value, node: ast.expr, ad
         other = right if tensor is left else left
         if not isinstance(tensor, Tensor):
             return UNKNOWN
+        if tensor.state is State.PARTIAL and not placements.keeps_partial(
+            interp, tensor, other, node, additive
+        ):
+            return Tensor(State.UNKNOWN)
         if isinstance(other, Sym) and TP in other.tags and not additive:
             return tensor.but(role="")  # a share of a parameter: the ranks' shares add up to it
         if isinstance(other, Const | Sym):
@@ -189,7 +196,8 @@ def _two_tensors(interp: Interpreter, left: Tensor, right: Tensor, node: ast.exp
             interp.emit(BiasOnPartial, node, tensor=partial)
         elif additive:
             placements.added(interp, partial, other, node)
-        return partial.but(dims=None)
+        kept = placements.keeps_partial(interp, partial, other, node, additive)
+        return partial.but(dims=None) if kept else Tensor(State.UNKNOWN)
     if State.UNKNOWN in states:
         known = left if right.state is State.UNKNOWN else right
         if known.state is State.UNKNOWN:

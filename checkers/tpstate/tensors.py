@@ -6,7 +6,7 @@ import ast
 from typing import TypeGuard
 
 from ..language import tr
-from . import calls, dimensions, marks, parts, placements, tensor_names, tensor_products, tokens
+from . import calls, dimensions, marks, operators, parts, placements, tensor_products, tokens
 from .callables import TensorMethod
 from .events import (
     Dropped,
@@ -14,9 +14,9 @@ from .events import (
     ThirdsTaken,
 )
 from .interpreter import Interpreter
+from .operators import ADDITIVE, ARITHMETIC, KEEP, MOVE, REDUCE, RESHAPE, SCALAR, SPLIT
 from .states import State
 from .symbols import Poly
-from .tensor_names import ADDITIVE, ARITHMETIC, KEEP, MOVE, REDUCE, RESHAPE, SCALAR, SPLIT
 from .values import PER_RANK, TP, UNKNOWN, Const, Heap, Kwargs, Seq, Sym, Tensor, Value, number, poly_of
 
 
@@ -31,7 +31,7 @@ def attribute(interp: Interpreter, tensor: Tensor, attr: str, node: ast.expr) ->
         return moved(tensor).but(dims=turned)
     if attr in ("device", "dtype", "ndim", "is_cuda", "requires_grad", "layout", "sequence_parallel"):
         return Sym(Poly.atom(f"{tensor.tag or 'tensor'}.{attr}"))
-    if tensor.tag == "argument" and attr not in tensor_names.METHODS and not attr.endswith("_"):
+    if tensor.tag == "argument" and attr not in operators.METHODS and not attr.endswith("_"):
         return Tensor(State.UNKNOWN, tag="argument")  # an object that carries tensors
     return TensorMethod(tensor, attr)
 
@@ -200,13 +200,19 @@ def _of_first(
         return _size(interp, first, rest[0]) if rest else shape_of(interp, first)
     if name in SCALAR:
         return interp.fresh(name)
-    placements.applied(interp, name, first, rest, kwargs, node)
+    if placements.applied(interp, name, first, rest, kwargs, node):
+        return Tensor(State.UNKNOWN)
     if name in ARITHMETIC or name.rstrip("_") in ARITHMETIC:
         if not rest:
             return first
-        additive = name.rstrip("_") in ADDITIVE
+        bare = name.rstrip("_")
         return interp.lift(
-            lambda second: tensor_products.combine(interp, first, second, node, additive), rest[0]
+            lambda second: (
+                Tensor(State.UNKNOWN)
+                if isinstance(second, Tensor) and placements.applied(interp, bare, second, (), {}, node)
+                else tensor_products.combine(interp, first, second, node, bare in ADDITIVE)
+            ),
+            rest[0],
         )
     if name == "copy_" and first.role == "weight of layer" and rest:
         loaded = interp.settle(rest[0])
