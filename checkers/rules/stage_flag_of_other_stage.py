@@ -26,6 +26,13 @@ _MEANT = {
 _OTHER = {"pre_process": IS_LAST, "post_process": IS_FIRST}
 
 
+def says_other_stage(frame: Frame, word: ast.keyword) -> bool:
+    """Whether this rule speaks of a keyword."""
+    return bool(STAGED.search(frame.module.text)) and any(
+        StageFlagOfOtherStage()._check(frame, word.arg or "", word.value)
+    )
+
+
 class StageFlagOfOtherStage(Rule):
     """`pre_process` is asked of the last stage, `post_process` of the first, or either is turned round."""
 

@@ -91,7 +91,7 @@ class StageIgnoresInputTensor(Rule):
 
     def check(self, analysis: Analysis) -> Iterator[Finding]:
         for virtual in analysis.project.knowledge(VirtualStages):
-            if virtual.received and not _is_read(analysis.project, virtual):
+            if ignores_input(analysis.project, virtual):
                 forward = virtual.forward.scope.function
                 yield self.finding(
                     place_of(virtual.forward.module, forward or virtual.cls.node),
@@ -164,6 +164,11 @@ def _reads_input(node: ast.AST | list[ast.stmt]) -> list[ast.AST]:
         for part in _parts(node)
         if isinstance(part, ast.Attribute) and ast.unparse(part) == "self.input_tensor"
     ]
+
+
+def ignores_input(project: Project, stage: VirtualStage) -> bool:
+    """Whether no middle stage computes from what it is given."""
+    return bool(stage.received) and not _is_read(project, stage)
 
 
 def _is_read(project: Project, stage: VirtualStage) -> bool:

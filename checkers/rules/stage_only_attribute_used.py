@@ -16,7 +16,10 @@ from ..spmd.axes import last_name
 from ..spmd.frames import Frame, Scopes, functions
 from ..spmd.names import FIRST_STAGE, LAST_STAGE
 from ..spmd.stage_paths import FIRST, LAST, MIDDLE, Answers, attributes_read, reached, texts_of
+from ..spmd.virtual_stages import VirtualStages
 from ..tpstate.verdicts import place_of
+from .stage_flag_of_other_stage import says_other_stage
+from .stage_ignores_input_tensor import ignores_input
 
 if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
@@ -98,7 +101,7 @@ class StageOnlyAttributeUsed(Rule):
             for keyword in node.keywords if isinstance(node, ast.Call) else ():
                 wrong = {"pre_process": LAST_STAGE, "post_process": FIRST_STAGE}.get(keyword.arg or "")
                 asked = last_name(keyword.value.func) if isinstance(keyword.value, ast.Call) else ""
-                if wrong and asked in wrong:
+                if wrong and asked in wrong and not says_other_stage(frame, keyword):
                     stage = tr("first") if keyword.arg == "post_process" else tr("last")
                     right = "is_pipeline_last_stage" if stage == "first" else "is_pipeline_first_stage"
                     text = tr("the parts of the other end are built on the %(stage)s stage", stage=stage)
@@ -116,6 +119,11 @@ class StageOnlyAttributeUsed(Rule):
                     )
 
     def _check(self, project: Project, cls: ClassFacts) -> Iterator[Finding]:
+        if any(
+            virtual.cls is cls and ignores_input(project, virtual)
+            for virtual in project.knowledge(VirtualStages)
+        ):
+            return  # E7206 says it: every stage runs what the first one builds
         scopes = project.knowledge(Scopes)
         init = Frame(project, scopes.of(cls.module, cls.methods["__init__"]), cls)
         built = _assignments(init.scope.nodes)

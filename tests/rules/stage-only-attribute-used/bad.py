@@ -23,7 +23,7 @@ class Model(nn.Module):
         return self.embed(ids)  # [stage-only-attribute-used]
 
     def forward(self, ids):
-        x = self.encode(ids)
+        x = self.encode(ids) + (0 if self.input_tensor is None else self.input_tensor)
         if not self.post_process:
             return x
         return self.head(x)
@@ -40,10 +40,10 @@ class ByStage(nn.Module):
         self.input_tensor = input_tensor
 
     def forward(self, x):
-        return self.norm(x)  # [stage-only-attribute-used]
+        return self.norm(x if self.input_tensor is None else self.input_tensor)  # [stage-only-attribute-used]
 
 
 def provider(config):
     return Model(
-        config, 8, pre_process=ps.is_pipeline_first_stage(), post_process=ps.is_pipeline_first_stage()  # [stage-only-attribute-used]
+        config, 8, pre_process=ps.is_pipeline_first_stage(), post_process=ps.is_pipeline_first_stage()
     )
