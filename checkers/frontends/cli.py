@@ -6,7 +6,7 @@ import gc
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from pathlib import Path
 from typing import Annotated, Any
@@ -20,6 +20,7 @@ from .baseline_command import baseline
 from .diagnose_command import diagnose
 from .exits import CLEAN, FAILED, FOUND
 from .fix_command import fix
+from .formats.outputs import Shown, outputs, write
 from .lang import Lang
 from .past import Past
 from .streams import (
@@ -48,13 +49,6 @@ app = typer.Typer(
 )
 
 
-class Format(str, Enum):
-    """How the result is printed."""
-
-    text = "text"
-    json = "json"
-
-
 class ReportFormat(str, Enum):
     """How the report is printed."""
 
@@ -74,7 +68,13 @@ def check(
         typer.Argument(help="Files and folders; the current folder if none; - for standard input."),
     ] = None,
     *,
-    format: Annotated[Format, typer.Option(help="How the result is printed.")] = Format.text,
+    format: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME[:FILE]",
+            help="text, json, sarif, github, gitlab, junit, markdown or html; several, each to its file.",
+        ),
+    ] = None,
     select: Names = "",
     ignore: Names = "",
     fail_on: Annotated[
@@ -116,9 +116,8 @@ def check(
     lang: Lang = None,
 ) -> None:
     """Check files and folders (this is what `onescience-check [PATHS]` does)."""
-    if format is Format.json and lang is None:
-        use("en")  # what other programs read is the same everywhere
     working_folder()
+    shown = Shown(outputs(format or ()), strict, statistics, quiet, is_chosen=lang is not None)
     given, edited = with_input(paths or [], stdin_filename)
     options: dict[str, Any] = {
         "select": words(select),
@@ -134,7 +133,7 @@ def check(
         print("\n".join(visible(line) for line in settings.lines()))
         raise typer.Exit(CLEAN)
     past = Past(given, settings, changed_since, use_baseline=not no_baseline, strict=strict_baseline)
-    code = _check(given, settings, _Shown(format, strict, statistics, quiet), edited, past)
+    code = _check(given, settings, shown, edited, past)
     raise typer.Exit(CLEAN if exit_zero and code == FOUND else code)
 
 
@@ -243,18 +242,8 @@ def main() -> None:
     sys.exit(FAILED)
 
 
-@dataclass(frozen=True)
-class _Shown:
-    """What is printed of a result."""
-
-    format: Format
-    strict: bool
-    statistics: bool
-    quiet: bool
-
-
 def _check(
-    paths: Sequence[Path], settings: Settings, shown: _Shown, edited: Mapping[Path, bytes], past: Past
+    paths: Sequence[Path], settings: Settings, shown: Shown, edited: Mapping[Path, bytes], past: Past
 ) -> int:
     from ..engine import run
     from ..files.discovery import FileSet
@@ -265,14 +254,10 @@ def _check(
     with progress() as step:
         files = FileSet() if past.is_idle else FileSet.gather(paths, settings, edited)
         result = past.without_old(run(paths, settings, step, files), files)
-    if shown.format is Format.json:
-        from .json_report import render
-    else:
-        from .text_report import render
     for path in files.unusable:
         say(tr("%(path)s: %(reason)s", path=path.path, reason=path.reason))
-    render(result, files, strict=shown.strict, statistics=shown.statistics, quiet=shown.quiet)
-    is_open = shown.strict and shown.format is Format.text and _list_open(paths, settings)
+    write(result, files, shown)
+    is_open = shown.strict and shown.has_text and _list_open(paths, settings)
     broken = [skip for skip in result.skipped if skip.reason.startswith("internal error")]
     for skip in broken:
         said = "%(path)s: %(reason)s; the rest was checked; please report it to the project with this line"

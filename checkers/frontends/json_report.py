@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import asdict
-from typing import Any
+from typing import Any, TextIO
 
 from ..files.discovery import FileSet
 from ..finding import Finding, Fix, Place, Result
-from ..language import localized
+from ..language import local, localized
+from .formats.terms import rule_of
 
 VERSION = 2
 
 
-def render(result: Result, files: FileSet, *, strict: bool, statistics: bool, quiet: bool = False) -> None:
+def render(
+    result: Result,
+    files: FileSet,
+    *,
+    strict: bool,
+    statistics: bool,
+    quiet: bool = False,
+    file: TextIO | None = None,
+) -> None:
     """Print one JSON document; it always holds the undecided places and the counts."""
-    json.dump(localized(document(result)), sys.stdout, indent=2)
-    print()
+    print(json.dumps(localized(document(result)), indent=2), file=file)
 
 
 def document(result: Result) -> dict[str, Any]:
@@ -46,6 +53,8 @@ def tool_name() -> str:
 
 
 def _finding(finding: Finding) -> dict[str, Any]:
+    """A finding with all that its rule says of it, so that nobody has to ask again."""
+    rule = rule_of(finding)
     return {
         **_place(finding.place),
         "id": finding.code,
@@ -55,6 +64,9 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "evidence": [asdict(step) for step in finding.evidence],
         "guide": finding.guide,
         "advice": finding.advice,
+        "why": local(rule.why) if rule is not None else "",
+        "symptom": rule.symptom.name.lower() if rule is not None else "",
+        "runtime": local(rule.runtime) if rule is not None else "",
         "fix": _fix(finding.fix) if finding.fix else None,
         "confidence": finding.confidence,
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from itertools import groupby
+from typing import TextIO
 
 from rich.cells import cell_len
 from rich.console import Console
@@ -20,9 +21,17 @@ COLOURS = {"E": "bold red", "W": "bold yellow", "R": "bold magenta", "C": "bold 
 MAX_SKIPPED = 20
 
 
-def render(result: Result, files: FileSet, *, strict: bool, statistics: bool, quiet: bool = False) -> None:
-    """Print the report on standard output."""
-    console = Console(highlight=False, soft_wrap=True, emoji=False, markup=False)
+def render(
+    result: Result,
+    files: FileSet,
+    *,
+    strict: bool,
+    statistics: bool,
+    quiet: bool = False,
+    file: TextIO | None = None,
+) -> None:
+    """Print the report to a file, or on standard output."""
+    console = Console(file=file, highlight=False, soft_wrap=True, emoji=False, markup=False)
     _print_findings(console, result.findings, files)
     if strict and result.undecided:
         console.print(Text(local("Could not be decided:") + "\n", style="bold"))
@@ -71,7 +80,7 @@ def _finding(finding: Finding, source: SourceFile | None) -> list[Text]:
     if finding.fix and source is not None:
         lines += [
             Text(f"    {number:>5} + {text}", style="green")
-            for number, text in _repaired(finding.fix.edits, source)
+            for number, text in repaired(finding.fix.edits, source)
         ]
     return lines
 
@@ -101,7 +110,7 @@ def _shown(text: str) -> str:
     return "".join(character if character.isprintable() else " " for character in text.replace("\t", "    "))
 
 
-def _repaired(edits: tuple[Edit, ...], source: SourceFile) -> list[tuple[int, str]]:
+def repaired(edits: tuple[Edit, ...], source: SourceFile) -> list[tuple[int, str]]:
     """The lines of this file that a fix changes, as they read afterwards; edits over several lines are left out."""
     changed: dict[int, str] = {}
     for edit in sorted(edits, key=lambda edit: edit.place, reverse=True):
@@ -137,7 +146,7 @@ def summary_lines(result: Result, strict: bool) -> Iterator[Text | str]:
     """The figures below the findings, in the language of the reader."""
     summary, findings = result.summary, result.findings
     if summary.files or findings:
-        yield Text(local(_verdict(result)), style="bold")
+        yield Text(local(verdict(result)), style="bold")
     files, layers = counted(summary.files, "Python file"), counted(summary.parallel_layers, "parallel layer")
     inputs = summary.inputs_decided + summary.inputs_undecided
     if not summary.files and result.older is not None:
@@ -180,7 +189,7 @@ def summary_lines(result: Result, strict: bool) -> Iterator[Text | str]:
             yield local(tr("  ... and %(number)s more (--format json lists all)", number=more))
 
 
-def _verdict(result: Result) -> str:
+def verdict(result: Result) -> str:
     """How many findings of which kinds, in how many files."""
     findings, suppressed = result.findings, result.summary.suppressed
     kinds = Counter(finding.code[0] for finding in findings)
