@@ -218,11 +218,16 @@ def _of_class(interp: Interpreter, owner: Cls, attr: str) -> Value:
     for entry in interp.project.mro(owner.facts):
         if isinstance(entry, ClassFacts) and attr in entry.constants:
             return module_expression(interp, entry, entry.constants[attr])
-    forward = interp.project.method(owner.facts, "forward")
-    if attr == "apply" and forward is not None and _is_autograd_function(interp, owner.facts):
-        context = () if interp.project.method(owner.facts, "setup_context") is not None else (UNKNOWN,)
-        return Partial(Func(forward[1], forward[0].module, None, forward[0]), context, {})
-    return UNKNOWN
+    return _applied(interp, owner.facts) if attr == "apply" else UNKNOWN
+
+
+def _applied(interp: Interpreter, cls: ClassFacts) -> Value:
+    """What `apply` of a function of autograd runs: its forward, behind a context."""
+    forward = interp.project.method(cls, "forward")
+    if forward is None or not _is_autograd_function(interp, cls):
+        return UNKNOWN
+    context = () if interp.project.method(cls, "setup_context") is not None else (UNKNOWN,)
+    return Partial(Func(forward[1], forward[0].module, None, forward[0]), context, {})
 
 
 def _is_autograd_function(interp: Interpreter, cls: ClassFacts) -> bool:
@@ -257,4 +262,6 @@ def _of_super(interp: Interpreter, owner: Super, attr: str) -> Value:
                     if entry.node.bases
                     else ast.Constant(None, lineno=entry.node.lineno, col_offset=0),
                 )
+    if attr == "apply" and isinstance(owner.obj, Cls) and _applied(interp, cls.facts) is not UNKNOWN:
+        return _applied(interp, cls.facts)
     return ObjMethod(owner, attr)

@@ -16,8 +16,8 @@ from .frames import Journal, OutOfFuel
 from .interpreter import Interpreter
 from .values import UNKNOWN, Value
 
-MODULE_FUEL, HELPER_FUEL = 2_000, 600
-"""Steps for a module that may hold parallel layers, and for any other function."""
+MODULE_FUEL, HELPER_FUEL, NESTED_FUEL = 2_000, 2_000, 600
+"""Steps for a module that may hold parallel layers, and for any other function, called by the root or further below."""
 
 TRIES = 2
 
@@ -47,7 +47,8 @@ def within(interp: Interpreter, func: Func, run: Callable[[], Value]) -> Value:
         return UNKNOWN
     payer = None if is_helper else _payer(interp)
     left = interp.fuel if payer is None else interp.fuel + payer.held
-    given = min(HELPER_FUEL if is_helper else MODULE_FUEL, left // 2)
+    most = MODULE_FUEL if not is_helper else NESTED_FUEL if interp.shares else HELPER_FUEL
+    given = min(most, left // 2)
     share, journal, failed = Share(interp.fuel - given, is_helper), Journal(), failures.total()
     interp.fuel = given
     interp.shares.append(share)

@@ -29,7 +29,9 @@ def choose(key: str, then: Value, other: Value) -> Value:
     if isinstance(then, Tensor) and isinstance(other, Tensor) and _differ_in_tokens(key, then, other):
         return then
     if leaves(then) + leaves(other) > 8 or nested(then) + nested(other) > MAX_NESTED:
-        return _shared(then, other)
+        then, other = _shared(then), _shared(other)
+        whole = _shared(Choice(key, then, other))
+        return Choice(key, then, other) if whole is UNKNOWN and then != other else whole
     return Choice(key, then, other)
 
 
@@ -39,9 +41,11 @@ def _differ_in_tokens(key: str, then: Tensor, other: Tensor) -> bool:
     return tokens is not None and tokens.key == key and then.but(tokens=None) == other.but(tokens=None)
 
 
-def _shared(then: Value, other: Value) -> Value:
+def _shared(value: Value) -> Value:
     """What a split or whole tensor is whichever way the conditions go; UNKNOWN where the sides disagree."""
-    tensors = [leaf for side in (then, other) for _, leaf in alternatives(side)]
+    if not isinstance(value, Choice):
+        return value if nested(value) <= MAX_NESTED // 2 else UNKNOWN
+    tensors = [leaf for _, leaf in alternatives(value)]
     first = tensors[0]
     if not isinstance(first, Tensor) or first.state is State.PARTIAL:
         return UNKNOWN

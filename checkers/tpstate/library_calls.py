@@ -72,6 +72,8 @@ def call_known(
         return import_module(interp, args)
     if dotted in ("copy.deepcopy", "copy.copy") and args:
         return args[0]
+    if dotted in ("typing.cast", "typing_extensions.cast") and len(args) == 2:
+        return args[1]
     if dotted.startswith("itertools.") or dotted.startswith("collections."):
         return UNKNOWN
     return calls.unknown_call(interp, UNKNOWN, args, node, kwargs)

@@ -56,6 +56,7 @@ FLOWS = {
     "starred": ("h, *rest = s, f, f", {"sharded"}),
     "swap": ("h, f = f, s\nh, f = f, h", {"sharded"}),
     "dict of states": ("d = {'s': s, 'f': f}\nh = d['s' if True else 'f']", {"sharded"}),
+    "cast": ("from typing import cast\nh = cast(torch.Tensor, s)", {"sharded"}),
     "deleted": ("h = s\ndel f", {"sharded"}),
     "augmented": ("h = s\nh += s", {"sharded"}),
 }
@@ -263,3 +264,51 @@ def test_a_stage_that_insists_on_its_input_is_followed(states: States) -> None:
             assert self.input_tensor is not None
             return self.probe(self.split(self.input_tensor)[0])[0]
     """) == {"sharded"}
+
+
+def test_an_autograd_function_with_an_apply_of_its_own_is_followed(states: States) -> None:
+    assert states("""
+    class Gelu(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, bias):
+            ctx.save_for_backward(x, bias)
+            return x.tanh() * 0.5
+
+        @classmethod
+        def apply(cls, *args, **kwargs):
+            return super().apply(*args, **kwargs)
+
+
+    class Mlp(nn.Module):
+        def __init__(self, dim, config):
+            super().__init__()
+            self.split = COLUMN(dim, dim)
+            self.probe = SPLIT_ROW(dim, dim)
+
+        def forward(self, x):
+            return self.probe(Gelu.apply(*self.split(x)))[0]
+    """) == {"sharded"}
+
+
+def test_one_of_many_alternatives_that_is_unknown_hides_its_own_side_alone(states: States) -> None:
+    arms = "\n".join(
+        f"                {'el' if n else ''}if self.kind == {n}:\n                    h = a.view({n}, -1, 7)"
+        for n in range(9)
+    )
+    found = states(f"""
+    class Mlp(nn.Module):
+        def __init__(self, dim, config, kind, fused):
+            super().__init__()
+            self.kind, self.fused = kind, fused
+            self.split = COLUMN(dim, dim)
+            self.probe = SPLIT_ROW(dim, dim)
+
+        def forward(self, x, other):
+            a, h = self.split(x)[0], other
+            if self.fused:
+                h = a.relu()
+            else:
+{arms}
+            return self.probe(h)[0]
+    """)
+    assert found == {"sharded", "no tensor"}
