@@ -56,6 +56,8 @@ def shape_of(interp: Interpreter, tensor: Tensor) -> Value:
 
 def last_size(interp: Interpreter, tensor: Tensor) -> Value:
     """The size of the last dimension on one rank."""
+    if tensor.state is State.SHARDED and not tensor.last:
+        return interp.fresh("size")
     if tensor.width is None:
         return interp.fresh("size", *((PER_RANK,) if tensor.state is State.SHARDED else ()))
     if tensor.state is State.SHARDED:

@@ -8,6 +8,9 @@ import pytest
 
 from onescience_check.checkers.engine import run
 from onescience_check.checkers.settings import Settings
+from onescience_check.checkers.tpstate.states import State
+from onescience_check.checkers.tpstate.tensors import last_size
+from onescience_check.checkers.tpstate.values import PER_RANK, Sym, Tensor
 
 HEAD = """
 import torch
@@ -113,3 +116,17 @@ def test_the_input_of_the_row_parallel_layer(text: str, decided: int, tmp_path: 
     found = run([tmp_path], Settings(base=tmp_path))
     assert not found.findings and not found.skipped
     assert (found.summary.inputs_decided, found.summary.inputs_undecided) == (decided, 1 - decided)
+
+
+class Fresh:
+    """The part of the interpreter that names unknown sizes."""
+
+    def fresh(self, name: str, *tags: str) -> Sym:
+        return Sym.named(name, *tags)
+
+
+@pytest.mark.parametrize("last", [True, False])
+def test_the_last_size_is_per_rank_only_where_the_last_dimension_is_split(last: bool) -> None:
+    size = last_size(Fresh(), Tensor(State.SHARDED, last))  # type: ignore[arg-type]
+    assert isinstance(size, Sym)
+    assert (PER_RANK in size.tags) is last
