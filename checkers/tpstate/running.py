@@ -95,7 +95,7 @@ def _run_bound(
     assert interp.frame is not None
     defaults = Frame(func.module, {}, func.owner, None, func.closure)
     bound, problem = binding.bind(interp, defaults, func.node, args, kwargs)
-    if problem is not None:
+    if problem is not None and not _looks_at_signatures(interp.frame):
         text, parameter = problem
         name = getattr(func.node, "name", "<lambda>")
         what = "constructor" if name == "__init__" else "forward" if name == "forward" else "function"
@@ -114,6 +114,12 @@ def _run_bound(
         serial=_frame_serial(interp, func, bound),
     )
     return run_frame(interp, frame)
+
+
+def _looks_at_signatures(frame: Frame) -> bool:
+    """Whether a function asks what others take before it calls them: it gives what is taken."""
+    function = frame.function
+    return isinstance(function, ast.FunctionDef) and "signature(" in frame.module.text_of(function)
 
 
 def _frame_serial(interp: Interpreter, func: Func, bound: Kwargs) -> int:
