@@ -133,7 +133,7 @@ def _of_object(interp: Interpreter, frame: Frame, owner: Obj, attr: str, node: a
         return interp.settle(given) if given is not None else _field(owner, attr)
     if owner.attrs.get("content") is not None or facts is None:
         return ObjMethod(owner, attr)
-    return _field(owner, attr)
+    return UNKNOWN if owner.unfinished else _field(owner, attr)
 
 
 def _field(owner: Obj, attr: str) -> Sym:

@@ -77,7 +77,7 @@ def construct(
         return obj
 
     def run() -> Obj:
-        running.run_function(interp, func, (obj, *args), kwargs, node)
+        obj.unfinished = running.run_function(interp, func, (obj, *args), kwargs, node) is UNKNOWN
         return obj
 
     if not alone and base_row is None and interp.needed is not None and not interp.needed(cls.facts):

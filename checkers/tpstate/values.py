@@ -160,6 +160,7 @@ class Delayed:
         if run is not None:
             run()
         asked.known, asked.opaque = self.owner.known, self.owner.opaque
+        asked.unfinished = self.owner.unfinished
 
 
 @dataclass(eq=False)
@@ -178,6 +179,7 @@ class Obj(Value):
     serial: int = field(default_factory=lambda: next(_serial))
     name: str = ""
     opaque: bool = False
+    unfinished: bool = False
     known: dict[str, bool] = field(default_factory=dict)
     delayed: Delayed | None = None
     _attrs: dict[str, Value] = field(default_factory=dict)
@@ -193,6 +195,7 @@ class Obj(Value):
         """Hold what an instance of the same class holds that was built from the same arguments elsewhere."""
         self._attrs, self.known, self.delayed = twin._attrs, twin.known, twin.delayed
         self.serial, self.opaque, self.provider = twin.serial, twin.opaque, twin.provider
+        self.unfinished = twin.unfinished
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Obj) and other.serial == self.serial

@@ -245,3 +245,33 @@ class Model(nn.Module):
     found = run([tmp_path], Settings(base=tmp_path))
     assert not found.skipped
     assert (found.summary.inputs_decided, found.summary.inputs_undecided) == (1, 0)
+
+
+def test_what_an_unfinished_constructor_would_have_set_is_unknown(tmp_path: Path) -> None:
+    body = (
+        HEAD
+        + HELPERS
+        + """
+class Heads:
+    def __init__(self, heads, config):
+        dump(heads, self)
+        for _ in range(30):
+            for _ in range(30):
+                for _ in range(30):
+                    heads = [heads, config]
+        self.num_heads = heads
+
+
+class Model(nn.Module):
+    def __init__(self, dim, heads, config):
+        super().__init__()
+        self.heads = Heads(heads // config.tensor_model_parallel_size, config)
+        self.size = dim // heads
+        self.up = ColumnParallelLinear(dim, dim, config=config, init_method=1, gather_output=False)
+
+    def forward(self, x):
+        return self.up(x)[0].view(x.shape[0], -1, self.heads.num_heads, self.size)
+"""
+    )
+    (tmp_path / "model.py").write_text(body)
+    assert not run([tmp_path], Settings(base=tmp_path, select=("E7105",))).findings
