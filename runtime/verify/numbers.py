@@ -85,15 +85,21 @@ def _sizes(plan: Plan, result: Result, asked: dict | None) -> tuple[dict, dict[s
         result.findings += first.findings
         result.notes += first.notes
         return asked, plan.overrides
-    for padded in (True, False):
-        overrides = small(files, padded, plan.tp) | plan.overrides
+    why = ""
+    for padded, own_windows in ((True, False), (False, False), (False, True)):
+        overrides = small(files, padded, plan.tp, own_windows) | plan.overrides
         if overrides == plan.overrides:
             break
         [outcome] = run([partial(role, plan, 0, overrides, only_original=True)], plan.limit, plan.memory)
         known = take(Result("numbers", ""), outcome, plan, None, 0).get("known", {})
         if "input" in known:
             return known, overrides
+        why = str(known.get("refused", why))
     result.notes += first.notes
+    if why:
+        result.notes.append(
+            f"the original refuses small sizes ({why[:200]}): its own are taken, or give them with --set"
+        )
     return asked, plan.overrides
 
 

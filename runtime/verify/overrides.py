@@ -73,13 +73,14 @@ def leaves(data: Mapping, prefix: str = "") -> Iterator[tuple[str, object]]:
             yield dotted, value
 
 
-def small(files: list[Mapping], padded: bool, tp: int = 2) -> dict[str, object]:
+def small(files: list[Mapping], padded: bool, tp: int = 2, own_windows: bool = False) -> dict[str, object]:
     """Sizes that a CPU computes in a second, and that still have two windows along each axis of the coarser grid.
 
     Args:
         files: what the configuration holds.
         padded: choose a grid that patches and windows do not fill, and another number of heads for each layer.
         tp: tensor-parallel ranks, which heads must divide into.
+        own_windows: keep the windows, for a model that writes their sizes elsewhere too.
     """
     values = {dotted: value for data in files for dotted, value in leaves(data)}
     last = {dotted.rpartition(".")[2]: value for dotted, value in values.items()}
@@ -91,7 +92,7 @@ def small(files: list[Mapping], padded: bool, tp: int = 2) -> dict[str, object]:
     found: dict[str, object] = {}
     new_window = None
     if window:
-        new_window = [min(window[-2], 4), min(window[-1], 6)]
+        new_window = window[-2:] if own_windows else [min(window[-2], 4), min(window[-1], 6)]
     for dotted, value in values.items():
         key = dotted.rpartition(".")[2]
         if key == "window_size" and new_window and isinstance(value, list):
