@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from onescience_check.checkers.frontends import streams
-from onescience_check.checkers.frontends.cli import main
 from onescience_check.checkers.frontends.streams import visible
 from onescience_check.checkers.rules import all_rules
 
@@ -183,10 +182,7 @@ def test_explained_code_is_whole(project: Path) -> None:
 
 
 @pytest.mark.parametrize("form", ["text", "markdown"])
-def test_the_report_sends_no_control_characters(
-    form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_report_sends_no_control_characters(form: str, tmp_path: Path) -> None:
     (tmp_path / "\x1b[31m.py").symlink_to(".")
-    main(["report", str(tmp_path), "--format", form])
-    said = capsys.readouterr().out
+    said = shell(f"{COMMAND} report . --format {form}", tmp_path).stdout
     assert "[31m.py" in said and "\x1b" not in said

@@ -116,8 +116,12 @@ def test_the_reference_model_has_no_red_line_and_one_set_of_sizes() -> None:
     done = run("reference_models", "--format", "json", cwd=ROOT)
     (found,) = json.loads(done.stdout)["models"]
     assert found["ready"] is not False and not any(task["rule"] for task in found["tasks"])
-    # The boundaries have the sizes of the YAML file: figures for the default arguments do not belong beside them.
-    assert {row["cost"] for row in found["balance"]["rows"]} == {None}
+    # The boundaries have the sizes of the YAML file, and so have the figures beside them.
+    fine = 48 // 4 * (96 // 4) * 8 * (12 * 32**2 + 2 * 144 * 32)
+    coarse = 48 // 8 * (96 // 8) * 8 * (12 * 64**2 + 2 * 144 * 64)
+    costs = [fine + coarse, 2 * coarse, 2 * coarse, fine + coarse]
+    assert [row["cost"] for row in found["balance"]["rows"]] == costs
+    assert {row["tokens"] for row in found["boundaries"]["rows"]} == {8 * 12 * 24, 8 * 6 * 12}
 
 
 def test_the_gpu_harness_holds_the_measured_memory_against_what_the_report_estimates() -> None:

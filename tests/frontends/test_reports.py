@@ -10,6 +10,7 @@ import pytest
 from onescience_check.checkers.files.discovery import FileSet
 from onescience_check.checkers.finding import Edit, Evidence, Finding, Fix, Place, Result, Skipped, Summary
 from onescience_check.checkers.frontends import json_report, text_report
+from onescience_check.checkers.rules import all_rules
 from onescience_check.checkers.settings import Settings
 
 SOURCE = """# ColumnParallelLinear
@@ -150,8 +151,11 @@ def test_json_is_version_2(files: FileSet, capsys: pytest.CaptureFixture[str]) -
     what = result(finding(), undecided=(finding(fix=None),), skipped=(Skipped("bad.py", "why"),))
     json_report.render(what, files, strict=False, statistics=False)
     document = json.loads(capsys.readouterr().out)
-    assert list(document) == ["version", "tool", "findings", "undecided", "skipped", "summary"]
-    assert document["version"] == 2
+    keys = "version tool findings undecided skipped summary accepted stale older"
+    assert list(document) == keys.split()
+    assert document["version"] == 2 and document["accepted"] == 0
+    assert document["stale"] == [] and document["older"] is None
+    rule = next(rule for rule in all_rules() if rule.code == "E7101")
     edit = {"path": "mlp.py", "line": 4, "column": 17, "end_line": 4, "end_column": 17, "text": "[0]"}
     assert document["findings"] == [
         {
@@ -170,6 +174,9 @@ def test_json_is_version_2(files: FileSet, capsys: pytest.CaptureFixture[str]) -
             ],
             "guide": "§3",
             "advice": "self.fc(x)[0]",
+            "why": rule.why,
+            "symptom": "crash",
+            "runtime": rule.runtime,
             "fix": {"applicability": "safe", "edits": [edit]},
             "confidence": "high",
         }
