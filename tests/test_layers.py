@@ -98,6 +98,21 @@ def test_no_new_import_circles() -> None:
     assert len(circles) <= len(CIRCLES)
 
 
+LONGEST = 300
+"""Lines of a file: what is longer holds more than one thing."""
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_no_file_is_too_long(part: str) -> None:
+    lines = {path: len(path.read_text("utf-8").splitlines()) for path in modules(part)}
+    assert not {str(path.relative_to(ROOT)): count for path, count in lines.items() if count > LONGEST}
+
+
+def test_ruff_refuses_functions_that_are_too_complex() -> None:
+    text = (ROOT / "ruff.toml").read_text("utf-8")
+    assert '"C90"' in text and "max-complexity = 20" in text
+
+
 def test_the_steps_exist() -> None:
     for name in STEPS:
         assert (ROOT / "checkers" / name).is_dir() or (ROOT / "checkers" / f"{name}.py").is_file(), name

@@ -7,15 +7,14 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from enum import Enum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from ..finding import Finding, Result
-from ..language import local, of_locale, tr, use
-from ..settings import Settings, SettingsError, load_settings, sizes, words
+from ..language import of_locale, tr, use
+from ..settings import Settings, SettingsError, load_settings, words
 from .baseline_command import baseline
 from .diagnose_command import diagnose
 from .exits import CLEAN, FAILED, FOUND
@@ -23,6 +22,7 @@ from .fix_command import fix
 from .formats.outputs import Shown, outputs, write
 from .lang import Lang
 from .past import Past
+from .report_command import report, tp_sizes
 from .streams import (
     drop_output,
     internal_error,
@@ -47,15 +47,6 @@ app = typer.Typer(
     no_args_is_help=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-
-class ReportFormat(str, Enum):
-    """How the report is printed."""
-
-    text = "text"
-    markdown = "markdown"
-    html = "html"
-    json = "json"
 
 
 Names = Annotated[str, typer.Option(metavar="NAMES", help="Symbols, ids or beginnings of ids: E71,W7103.")]
@@ -123,7 +114,7 @@ def check(
         "select": words(select),
         "ignore": words(ignore),
         "fail_on": words(fail_on),
-        "tp": _sizes(tp) if tp else (),
+        "tp": tp_sizes(tp) if tp else (),
         "jobs": jobs if jobs > 1 else 0,
     }
     settings = replace(
@@ -137,31 +128,7 @@ def check(
     raise typer.Exit(CLEAN if exit_zero and code == FOUND else code)
 
 
-@app.command()
-def report(
-    paths: Annotated[
-        list[Path] | None, typer.Argument(help="Files and folders of the model; the current folder if none.")
-    ] = None,
-    *,
-    format: Annotated[ReportFormat, typer.Option(help="How the report is printed.")] = ReportFormat.text,
-    tp: Annotated[
-        str, typer.Option(metavar="SIZES", help="Tensor-parallel sizes that must work: 1,2,4,8.")
-    ] = "",
-    lang: Lang = None,
-) -> None:
-    """Fill in the checklists and tables of the guide for each distributed model, before it is merged.
-
-    The project around the paths is read as a whole. Exit code: 0 all models ready, 1 one is not or nothing was found,
-    2 something could not be read.
-    """
-    if format is ReportFormat.json and lang is None:
-        use("en")
-    working_folder()
-    given = paths or [Path()]
-    settings = load_settings(given[0].absolute())
-    raise typer.Exit(_report(given, replace(settings, tp=_sizes(tp)) if tp else settings, format))
-
-
+app.command()(report)
 app.command()(fix)
 app.command()(baseline)
 
@@ -279,35 +246,6 @@ def _list_open(paths: Sequence[Path], settings: Settings) -> bool:
     return bool(lines)
 
 
-def _report(paths: Sequence[Path], settings: Settings, format: ReportFormat) -> int:
-    from ..report.build import make_report
-
-    for path in paths:
-        if not os.path.exists(path):
-            raise SettingsError(tr("%(path)s: no such file or folder", path=path))
-    with progress() as step:
-        made = make_report(paths, settings, step)
-    if format is ReportFormat.json:
-        from .report_json import render
-    elif format is ReportFormat.markdown:
-        from .report_markdown import render
-    elif format is ReportFormat.html:
-        from .report_html import render
-    else:
-        from .report_text import render
-    render(made)
-    return CLEAN if made.models and all(model.ready for model in made.models) else FOUND
-
-
 def _is_failing(result: Result, fails: set[str], strict: bool) -> bool:
     counted: list[Finding] = result.findings + (result.undecided if strict else [])
     return any(finding.symbol in fails for finding in counted)
-
-
-def _sizes(text: str) -> tuple[int, ...]:
-    try:
-        return sizes(text)
-    except (TypeError, ValueError):
-        raise typer.BadParameter(
-            local(tr("%(text)s: write sizes such as 1,2,4,8", text=repr(text))), param_hint="--tp"
-        ) from None

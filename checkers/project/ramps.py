@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ..facts.module import ModuleFacts
@@ -118,3 +118,13 @@ def counts_stages(node: ast.expr) -> bool:
     """Whether an expression is the number of pipeline stages."""
     target = node.func if isinstance(node, ast.Call) else node
     return _STAGE_COUNT.match((dotted_name(target) or "").rsplit(".", 1)[-1].removeprefix("get_")) is not None
+
+
+def same(left: Sequence[float], right: Sequence[float]) -> bool:
+    return len(left) == len(right) and all(abs(a - b) < 1e-9 for a, b in zip(left, right, strict=True))
+
+
+def alike(left: Sequence[float], right: Sequence[float]) -> bool:
+    """Whether two ramps of different length begin and end at the same rate, one step apart at most."""
+    step = max((rates[-1] - rates[0]) / max(len(rates) - 1, 1) for rates in (left, right))
+    return abs(left[0] - right[0]) <= step + 1e-9 and abs(left[-1] - right[-1]) <= step + 1e-9

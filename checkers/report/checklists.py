@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from ..finding import Finding
 from ..language import Translatable, tr
+from . import looks_compared as against
 from . import looks_parallel as parallel
 from . import looks_stages as stages
 from . import looks_training as training
@@ -55,18 +56,18 @@ STAGES = (
     Check("What crosses is contiguous and carries a gradient", "beyond the guide",
           "stage-output-not-contiguous boundary-tensor-without-gradient gradient-cut-on-path "
           "boundary-layout-changed", stages.received_tensors),
-    Check("drop_path slices are those of the original", "1.4", "drop-path-not-from-total-depth", stages.drop_path),
+    Check("drop_path slices are those of the original", "1.4", "drop-path-not-from-total-depth", against.drop_path),
     Check("Layers are recomputed with checkpoint()", "1.4", "stage-not-checkpointed checkpoint-of-non-tensor "
           "checkpoint-flag-missing", stages.recomputed),
     Check("The work of the stages is within 20 % of their mean", "Principle 9 (balance)", "stage-imbalance",
-          stages.balance),
+          against.balance),
     Check("No needless copies, no unused modules, no dynamic batch size", "1.4; Principle 9 (balance)",
           "redundant-tensor-copy stage-module-unused dynamic-batch-in-stage", stages.closed_forwards),
     Check("Stages take the original's parameters, as scalars with config, and **kwargs", "Principle 8; 11, trap 4",
           "stage-signature-drift stage-takes-yaml-config stage-kwargs-missing", stages.parameters),
     Check("The stages together hold the original's layers, so that its weights load", "Important principles; 1.4",
-          "depth-differs-from-original layer-split-drops-remainder final-norm-on-every-stage", stages.original_depths),
-    Check("Stages and modules compute what the original computes", "1.2", "differs-from-original", stages.compared),
+          "depth-differs-from-original layer-split-drops-remainder final-norm-on-every-stage", against.original_depths),
+    Check("Stages and modules compute what the original computes", "1.2", "differs-from-original", against.compared),
     Check("Weights can be saved: sharded_state_dict or state_dict_for_save_checkpoint", "beyond the guide",
           "stage-checkpoint-methods-missing file-name-lacks-axis saved-state-not-restored", stages.saved),
 )  # fmt: skip

@@ -10,7 +10,7 @@ from ..facts.module import ClassFacts
 from ..finding import Finding
 from ..project.project import Project
 from ..rule import Rule, Symptom
-from ..tpstate.events import RawColumn
+from ..tpstate.parameter_events import RawColumn
 from ..tpstate.verdicts import by_site, first_certain, site_place
 
 if TYPE_CHECKING:

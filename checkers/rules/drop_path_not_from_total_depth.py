@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ..finding import Finding
 from ..language import tr
 from ..project.originals import Originals
-from ..project.ramps import local_ramps
+from ..project.ramps import alike, local_ramps, same
 from ..project.stages import Family, Stages
 from ..rule import Rule, Symptom
 from ..tpstate.fixes import replace, unsafe
@@ -165,9 +165,9 @@ class DropPathNotFromTotalDepth(Rule):
                 rates, expected = stack.rates or (), wanted.rates or ()
                 if total == len(expected):
                     expected = expected[start : start + len(rates)]
-                    right = _same(expected, rates)
+                    right = same(expected, rates)
                 else:
-                    right = len(parts) > 1 or _alike(expected, rates)
+                    right = len(parts) > 1 or alike(expected, rates)
                 start += len(rates)
                 if not right:
                     text = tr("`%(attr)s` gets the drop-path rates %(rates)s", attr=attr, rates=_text(rates))
@@ -197,13 +197,13 @@ class DropPathNotFromTotalDepth(Rule):
     def _tiling(self, mine: list[Stack]) -> Iterator[Finding]:
         rates = [rate for stack in mine for rate in stack.rates or ()]
         top, count = max(rates), len(rates)
-        if count < 2 or not top or _same(rates, [top * index / (count - 1) for index in range(count)]):
+        if count < 2 or not top or same(rates, [top * index / (count - 1) for index in range(count)]):
             return
         done = 0
         for stack in mine:
             slice_ = stack.rates or ()
             wanted = [top * index / (count - 1) for index in range(done, done + len(slice_))]
-            if not _same(slice_, wanted):
+            if not same(slice_, wanted):
                 text = tr(
                     "`%(stack)s` gets the drop-path rates %(slice)s, its slice of one ramp over all ",
                     stack=stack.attr,
@@ -282,16 +282,6 @@ def _ramp(stack: Stack, name: ast.expr) -> str:
 def _is_full(stack: Stack) -> bool:
     """Whether there is one rate for each block."""
     return stack.rates is not None and len(stack.rates) == stack.depth
-
-
-def _same(left: Sequence[float], right: Sequence[float]) -> bool:
-    return len(left) == len(right) and all(abs(a - b) < 1e-9 for a, b in zip(left, right, strict=True))
-
-
-def _alike(left: Sequence[float], right: Sequence[float]) -> bool:
-    """Whether two ramps of different length begin and end at the same rate, one step apart at most."""
-    step = max((rates[-1] - rates[0]) / max(len(rates) - 1, 1) for rates in (left, right))
-    return abs(left[0] - right[0]) <= step + 1e-9 and abs(left[-1] - right[-1]) <= step + 1e-9
 
 
 def _text(rates: Sequence[float]) -> str:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from ..finding import Finding
 from ..rule import Rule, Symptom
-from ..tpstate.events import Event, TokensGathered, TokensMixed
+from ..tpstate.events import Event
 from ..tpstate.states import Tokens
+from ..tpstate.token_events import TokensGathered, TokensMixed
 from ..tpstate.verdicts import evidence, owner_name, site_place
 
 if TYPE_CHECKING:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 from ..finding import Finding
 from ..language import tr
 from ..rule import Rule, Symptom
-from ..tpstate.events import FusedLoad, Reshaped, ThirdsTaken
+from ..tpstate.events import Reshaped, ThirdsTaken
 from ..tpstate.layers import label
+from ..tpstate.parameter_events import FusedLoad
 from ..tpstate.states import State
 from ..tpstate.values import Const
 from ..tpstate.verdicts import at, by_site, evidence, first_certain, owner_name, site_place, why

@@ -12,8 +12,9 @@ from ..facts.module import ClassFacts
 from ..facts.nodes import walk
 from ..finding import Finding
 from ..rule import Rule, Symptom
-from ..tpstate.events import Built, Divided
+from ..tpstate.events import Built
 from ..tpstate.fixes import either, lines_before, statement_of
+from ..tpstate.parameter_events import Divided
 from ..tpstate.values import HEADS, Sym
 from ..tpstate.verdicts import by_site, owner_name, site_place
 

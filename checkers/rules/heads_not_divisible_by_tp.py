@@ -14,7 +14,7 @@ from ..project.config_reads import Configs
 from ..project.stage_calls import build_call
 from ..project.training import Training, TrainingScript
 from ..rule import Rule, Symptom
-from ..tpstate.events import Divided
+from ..tpstate.parameter_events import Divided
 from ..tpstate.script_values import ScriptValues
 from ..tpstate.stage_models import HEAD_COUNTS
 from ..tpstate.values import HEADS, Const, Sym

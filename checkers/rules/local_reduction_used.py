@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ..finding import Finding
 from ..language import tr
 from ..rule import Rule, Symptom
-from ..tpstate.events import PartReduced, WronglyReduced
+from ..tpstate.parameter_events import PartReduced, WronglyReduced
 from ..tpstate.verdicts import by_site, evidence, first_certain, owner_name, site_place, why
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..finding import Finding
 from ..rule import Rule, Symptom
-from ..tpstate.events import TokensInLoss
+from ..tpstate.token_events import TokensInLoss
 from ..tpstate.verdicts import by_site, evidence, owner_name, site_place
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ..finding import Finding
 from ..language import tr
 from ..rule import Rule, Symptom
-from ..tpstate.events import Divided, ParameterMarked
+from ..tpstate.parameter_events import Divided, ParameterMarked
 from ..tpstate.symbols import Poly
 from ..tpstate.values import PER_RANK, Sym, poly_of
 from ..tpstate.verdicts import by_site, first_certain, owner_name, site_place

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from ..finding import Finding
 from ..language import tr
 from ..rule import Rule, Symptom
-from ..tpstate.events import Built, Divided, Site
+from ..tpstate.events import Built, Site
 from ..tpstate.layers import label
+from ..tpstate.parameter_events import Divided
 from ..tpstate.provider_table import COLUMN, ROW, Provider
 from ..tpstate.symbols import Quotient
 from ..tpstate.values import PER_RANK, Sym, Value

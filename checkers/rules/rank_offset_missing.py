@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ..finding import Finding
 from ..language import tr
 from ..rule import Rule, Symptom
-from ..tpstate.events import FirstPartTaken, LookedUp
+from ..tpstate.parameter_events import FirstPartTaken, LookedUp
 from ..tpstate.values import poly_of
 from ..tpstate.verdicts import by_site, evidence, first_certain, owner_name, site_place, why
 

@@ -14,9 +14,10 @@ from ..language import tr
 from ..project.project import External, Project, dotted_name
 from ..project.stage_classes import parameters
 from ..rule import Rule, Symptom
-from ..tpstate.events import Site, TokensRaw, TokensUnmarked
+from ..tpstate.events import Site
 from ..tpstate.fixes import lines_after, unsafe
 from ..tpstate.layers import label
+from ..tpstate.token_events import TokensRaw, TokensUnmarked
 from ..tpstate.values import Obj
 from ..tpstate.verdicts import at, by_site, evidence, owner_name, place_of, site_place
 

@@ -13,7 +13,7 @@ from ..finding import Finding
 from ..project.enclosing import calls_within, is_forked
 from ..project.project import External, dotted_name
 from ..rule import Rule, Symptom
-from ..tpstate.events import ParameterMade
+from ..tpstate.parameter_events import ParameterMade
 from ..tpstate.verdicts import by_site, owner_name, place_of, site_place
 
 if TYPE_CHECKING:

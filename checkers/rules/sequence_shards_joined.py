@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..finding import Finding
 from ..rule import Rule, Symptom
-from ..tpstate.events import TokensJoined
+from ..tpstate.token_events import TokensJoined
 from ..tpstate.verdicts import by_site, evidence, owner_name, site_place
 
 if TYPE_CHECKING:

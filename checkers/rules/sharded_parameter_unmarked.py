@@ -11,8 +11,8 @@ from ..facts.module import ClassFacts
 from ..finding import Finding, Fix
 from ..language import tr
 from ..rule import Rule, Symptom
-from ..tpstate.events import ParameterMade
 from ..tpstate.fixes import add_import, framework_of, lines_after, statement_of, unsafe
+from ..tpstate.parameter_events import ParameterMade
 from ..tpstate.values import PER_RANK, Sym
 from ..tpstate.verdicts import by_site, owner_name, site_place
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ..finding import Finding
 from ..language import tr
 from ..rule import Rule, Symptom
-from ..tpstate.events import TokensGathered, TokensMixed
+from ..tpstate.token_events import TokensGathered, TokensMixed
 from ..tpstate.verdicts import evidence, owner_name, site_place
 from .full_on_sequence_shard import first_of_each
 

@@ -7,11 +7,12 @@ import operator
 from typing import Any
 
 from ..language import tr
-from . import conditions, indexing, tensor_products, tokens
+from . import conditions, indexing, matrix_products, tensor_products, tokens
 from .choices import choose
-from .events import Divided, NoneUsed, PairUsed
+from .events import NoneUsed, PairUsed
 from .frames import Frame
 from .interpreter import Interpreter
+from .parameter_events import Divided
 from .symbols import Poly
 from .values import (
     HEADS,
@@ -77,7 +78,7 @@ def combine(
     left, right = operands
     if isinstance(left, Tensor) or isinstance(right, Tensor):
         if isinstance(op, ast.MatMult):
-            return tensor_products.matmul(interp, left, right, node)
+            return matrix_products.matmul(interp, left, right, node)
         additive = isinstance(op, ast.Add | ast.Sub)
         return tensor_products.combine(interp, left, right, node, additive=additive)
     return numbers(interp, op, left, right, node, parts[0])

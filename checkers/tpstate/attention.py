@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 
-from . import tensors
+from . import moves
 from .choices import Choice, alternatives
 from .interpreter import Interpreter
 from .states import State
@@ -50,7 +50,7 @@ def of_query(interp: Interpreter, result: Value, query: Value) -> Value:
         given = given.output if isinstance(given, Pair) else given
         if not isinstance(given, Tensor) or given.state in (State.UNKNOWN, State.PARTIAL):
             return leaf
-        return tensors.moved(given).but(role="", tag="")
+        return moves.moved(given).but(role="", tag="")
 
     return interp.lift(typed, result, query)
 

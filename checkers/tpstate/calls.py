@@ -14,6 +14,7 @@ from . import (
     layers,
     library_calls,
     object_methods,
+    reshaping,
     running,
     tensors,
     tokens,
@@ -162,7 +163,7 @@ def unknown_call(
         return layer
     name = attention.called_name(node)
     if name in ("view", "reshape") and args:
-        return tensors.by_size(interp, Tensor(State.UNKNOWN), args[-1], node)
+        return reshaping.by_size(interp, Tensor(State.UNKNOWN), args[-1], node)
     if (
         len(args) == 1
         and name

@@ -6,9 +6,10 @@ import ast
 
 from ..language import tr
 from . import calls, tokens
-from .events import LossOnGathered, TokensGathered
+from .events import LossOnGathered
 from .interpreter import Interpreter
 from .states import State
+from .token_events import TokensGathered
 from .values import UNKNOWN, Kwargs, Tensor, Value
 
 _GATHER = (

@@ -10,7 +10,7 @@ from typing import Any
 from ..facts.module import ClassFacts, ModuleFacts
 from ..language import tr
 from .provider_table import Provider
-from .states import Step, Tokens
+from .states import Step
 from .symbols import Poly
 from .values import Obj, Pair, Tensor, Value
 
@@ -174,45 +174,6 @@ class ThirdsTaken(Event):
 
 
 @dataclass
-class TokensMixed(Event):
-    """One rank's own tokens met all tokens, under sequence parallelism."""
-
-    tokens: tuple[Tokens, Tokens] = field(kw_only=True)
-    how: str = field(kw_only=True)
-
-
-@dataclass
-class TokensJoined(Event):
-    """Stretches of several sequences were joined along the tokens."""
-
-    tokens: Tokens = field(kw_only=True)
-
-
-@dataclass
-class TokensGathered(Event):
-    """All tokens were gathered, or scattered stretches scattered, a second time: `taker` does it."""
-
-    tokens: Tokens = field(kw_only=True)
-    taker: str = field(kw_only=True)
-
-
-@dataclass
-class TokensUnmarked(Event):
-    """A module whose parameters are not marked got one rank's own tokens."""
-
-    tokens: Tokens = field(kw_only=True)
-    module: Obj = field(kw_only=True)
-
-
-@dataclass
-class TokensInLoss(Event):
-    """A balancing loss over the tokens was computed from one rank's own tokens."""
-
-    tokens: Tokens = field(kw_only=True)
-    loss: str = field(kw_only=True)
-
-
-@dataclass
 class HeadsTiled(Event):
     """The heads of one rank were repeated one block after another: `k.repeat(1, 1, groups, 1)`."""
 
@@ -244,14 +205,6 @@ class WeightTaken(Event):
 
     layer: Obj = field(kw_only=True)
     mark: str = field(kw_only=True)
-
-
-@dataclass
-class FusedLoad(Event):
-    """The weight of a column layer was loaded from one slice of a whole tensor; `joined`: of a concatenation."""
-
-    layer: Obj = field(kw_only=True)
-    joined: bool = field(kw_only=True)
 
 
 @dataclass
@@ -327,78 +280,10 @@ FAILURES: tuple[type[Event], ...] = (TensorKeyed, Rejected, UnknownKey, EntryCal
 
 
 @dataclass
-class Divided(Event):
-    """A head count or width was divided by the TP size."""
-
-    top: Value = field(kw_only=True)
-    name: str = field(kw_only=True)
-
-
-@dataclass
-class ParameterMade(Event):
-    """`nn.Parameter(data)` of a size that is a part of the whole: one rank's share."""
-
-    sizes: tuple[Value, ...] = field(kw_only=True)
-
-
-@dataclass
-class RawColumn(Event):
-    """A value was multiplied with a parameter of which each rank has some of the outputs."""
-
-    tensor: Tensor = field(kw_only=True)
-
-
-@dataclass
-class PartReduced(Event):
-    """A maximum or sum over one rank's part met the part itself before the ranks' were put together."""
-
-    tensor: Tensor = field(kw_only=True)
-    part: Tensor = field(kw_only=True)
-
-
-@dataclass
-class WronglyReduced(Event):
-    """What one rank holds was put together in the wrong way, or not before it met a sum of all ranks: `how` says it."""
-
-    tensor: Tensor = field(kw_only=True)
-    how: str = field(kw_only=True)
-
-
-@dataclass
-class LookedUp(Event):
-    """One rank's part was indexed by numbers of the whole dimension."""
-
-    tensor: Tensor = field(kw_only=True)
-
-
-@dataclass
 class Dropped(Event):
     """Elements of a tensor were dropped at random."""
 
     tensor: Tensor = field(kw_only=True)
-
-
-@dataclass
-class TokensRaw(Event):
-    """One rank's own tokens met a parameter that every rank holds whole."""
-
-    tokens: Tokens = field(kw_only=True)
-
-
-@dataclass
-class FirstPartTaken(Event):
-    """Every rank takes the first `length` of a whole dimension, as many as one rank's part has."""
-
-    length: Value = field(kw_only=True)
-    whole: Value = field(kw_only=True)
-
-
-@dataclass
-class ParameterMarked(Event):
-    """A parameter of these sizes was marked as cut along dimension `dim`."""
-
-    sizes: tuple[Value, ...] = field(kw_only=True)
-    dim: int = field(kw_only=True)
 
 
 @dataclass

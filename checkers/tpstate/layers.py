@@ -21,12 +21,14 @@ from . import (
     torch_layers,
 )
 from .choices import Choice
-from .events import Built, ParallelCall, ParameterMade, TokensGathered
+from .events import Built, ParallelCall
 from .inputs import GROUPS, group_of, is_alone, size
 from .interpreter import Interpreter
+from .parameter_events import ParameterMade
 from .provider_table import Provider
 from .states import State, Tokens
 from .symbols import Poly
+from .token_events import TokensGathered
 from .values import NONE, UNKNOWN, Cls, Const, Heap, Kwargs, Obj, Pair, Seq, Sym, Table, Tensor, Value
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import math
 
 from ..language import tr
 from ..project.project import NamespaceRef
@@ -19,15 +18,16 @@ from . import (
     indexing,
     layers,
     marks,
+    number_calls,
     parts,
     tensors,
     tokens,
 )
 from .callables import Func, Partial
-from .events import FLAG_LEFT_OUT, Checkpointed, Divided
+from .events import FLAG_LEFT_OUT, Checkpointed
 from .interpreter import Interpreter
+from .parameter_events import Divided
 from .states import State
-from .symbols import Poly
 from .values import (
     NONE,
     TP,
@@ -44,8 +44,6 @@ from .values import (
     Table,
     Tensor,
     Value,
-    number,
-    poly_of,
 )
 
 _FACTORIES = frozenset("empty zeros ones rand randn full tensor arange linspace eye as_tensor".split())
@@ -65,7 +63,7 @@ def call_known(
     if dotted.startswith(("torch.nn.functional.", "torch.")) or dotted.startswith("einops."):
         return _torch(interp, dotted, last, args, kwargs, node)
     if dotted.startswith(("math.", "numpy.")):
-        return _math(interp, last, args, node)
+        return number_calls.math_of(interp, last, args, node)
     if dotted == "functools.partial" and args:
         return Partial(args[0], args[1:], kwargs)
     if dotted == "importlib.import_module":
@@ -258,7 +256,7 @@ def _torch(
     if dotted == "torch.Size" and args:
         return indexing.as_seq(interp, args[0]) or Seq((), UNKNOWN)
     if last == "linspace" and all(isinstance(arg, Const) for arg in args):
-        return _math(interp, last, args, node)
+        return number_calls.math_of(interp, last, args, node)
     if last in _FACTORIES:
         counted = tokens.of_factory(interp, args, node)
         if counted is not None:
@@ -278,34 +276,3 @@ def _torch(
     if dotted.startswith("torch.distributed."):
         return UNKNOWN
     return tensors.function(interp, last, args, kwargs, node)
-
-
-_OF_NUMBERS = frozenset("ceil floor sqrt log log2 log10 exp pow prod gcd isqrt fabs trunc pi e".split())
-
-
-def _math(interp: Interpreter, last: str, args: tuple[Value, ...], node: ast.expr) -> Value:
-    if args and all(isinstance(arg, Const) for arg in args):
-        function = getattr(math, last, None) if last in _OF_NUMBERS else None
-        try:
-            if function is not None:
-                return Const(function(*(arg.value for arg in args if isinstance(arg, Const))))
-            if last == "linspace" and len(args) == 3:
-                low, high, count = (arg.value for arg in args if isinstance(arg, Const))
-                step = (high - low) / (count - 1) if count > 1 else 0.0
-                return Heap(
-                    "list", {"content": Seq(tuple(Const(low + step * i) for i in range(min(count, 4096))))}
-                )
-        except (TypeError, ValueError, ArithmeticError):
-            return UNKNOWN
-    items = indexing.as_seq(interp, args[0]) if last == "prod" and len(args) == 1 else None
-    factors = [poly_of(item) for item in items.items] if items is not None and items.rest is None else []
-    if factors and None not in factors:
-        return number(math.prod((poly for poly in factors if poly is not None), start=Poly.number(1)))
-    first = poly_of(args[0]) if args else None
-    if last in ("ceil", "floor", "prod") and first is not None and isinstance(args[0], Sym):
-        if last == "floor":
-            return Sym(first, args[0].tags - {"ratio"})
-        return Sym(Poly.atom(f"ceil({first})"), args[0].tags - {"ratio"})
-    if args and isinstance(args[0], Tensor):
-        return args[0].but(state=State.UNKNOWN)
-    return UNKNOWN

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from .events import FirstPartTaken, ParameterMarked
 from .interpreter import Interpreter
+from .parameter_events import FirstPartTaken, ParameterMarked
 from .symbols import Poly
 from .values import NONE, PER_RANK, UNKNOWN, Const, Kwargs, Seq, Slice, Sym, Tensor, Value, number, poly_of
 

@@ -6,8 +6,8 @@ import ast
 
 from ..language import tr
 from .choices import alternatives
-from .events import LookedUp, WronglyReduced
 from .interpreter import Interpreter
+from .parameter_events import LookedUp, WronglyReduced
 from .states import State
 from .values import Const, Kwargs, Sym, Tensor, Value
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 
 from ..language import tr
-from .events import HeadsTiled, PartialMet, PartReduced, Reshaped, SplitWhole, WholeNeeded
+from .events import HeadsTiled, PartialMet, Reshaped, SplitWhole, WholeNeeded
 from .interpreter import Interpreter
 from .operators import NONLINEAR, WHOLE
+from .parameter_events import PartReduced
 from .parts import PART
 from .states import State, Step
 from .symbols import Poly

@@ -14,9 +14,9 @@ from dataclasses import replace
 from ..language import tr
 from . import flags
 from .choices import alternatives
-from .events import TokensInLoss, TokensJoined, TokensMixed, TokensUnmarked
 from .interpreter import Interpreter
 from .states import Tokens
+from .token_events import TokensInLoss, TokensJoined, TokensMixed, TokensUnmarked
 from .values import NONE, TP, Const, Kwargs, Obj, Seq, Slice, Sym, Tensor, Value
 
 OWN, ALL = "own", "all"

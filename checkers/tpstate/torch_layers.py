@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from ..language import tr
-from . import calls, indexing, layers, placements, tensors, tokens
+from . import calls, indexing, layers, moves, placements, tokens
 from .events import Dropped, ShardedEscape
 from .interpreter import Interpreter
 from .states import State
@@ -112,7 +112,7 @@ def _call_torch(interp: Interpreter, obj: Obj, last: str, value: Value, node: as
         if last == "Dropout":
             interp.emit(Dropped, node, tensor=value)
         placements.applied(interp, _FUNCTION_OF.get(last, ""), value, (_argument(obj, 0, "dim"),), {}, node)
-        return tensors.used_whole(value) if "Softmax" in last else value
+        return moves.used_whole(value) if "Softmax" in last else value
     if last in _NORMS:
         return _normalised(interp, obj, value, node)
     if last in _CONV:
@@ -139,7 +139,7 @@ def _normalised(interp: Interpreter, obj: Obj, value: Value, node: ast.expr) -> 
     layers.learn_width(interp, value, sized)
     placements.whole_argument(interp, value, node, f"`{layers.label(obj)}`")
     placements.applied(interp, "group_norm", value, (), {}, node)
-    value = tensors.used_whole(value)
+    value = moves.used_whole(value)
     if value.state is State.SHARDED and value.last:
         meets_full(interp, obj, value, sized, per_rank(shape), node)
         return value
