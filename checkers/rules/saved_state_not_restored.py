@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..facts.module import ModuleFacts
-from ..facts.nodes import walk
 from ..finding import Finding
 from ..project.project import Project
 from ..rule import Rule, Symptom
@@ -96,24 +95,15 @@ class SavedStateNotRestored(Rule):
             takers = [read for read in resumed if progress & read and set(saved.keys) & (read - progress)]
             for key, node in saved.keys.items() if takers else ():
                 kept = isinstance(node, ast.Call) and ast.unparse(node.func).endswith(".state_dict")
-                if kept and _PRIVATE.search(key) and project.knowledge(_Words).count(key) == 1:
+                if kept and _PRIVATE.search(key) and _written(project, key) == 1:
                     holder = ast.unparse(node).removesuffix(".state_dict()")
                     typed = f'{holder}.load_state_dict(state["{key}"])'
                     yield self.finding(place_of(saved.module, node), object=key, key=key, typed=typed)
 
 
-class _Words:
-    """How often a text stands in the tree as a whole string."""
-
-    def __init__(self, project: Project) -> None:
-        self._counts: dict[str, int] = {}
-        for module in project.modules:
-            for node in walk(module.tree):
-                if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                    self._counts[node.value] = self._counts.get(node.value, 0) + 1
-
-    def count(self, word: str) -> int:
-        return self._counts.get(word, 0)
+def _written(project: Project, word: str) -> int:
+    """How often a text stands in quotes in the tree."""
+    return sum(module.text.count(f"{quote}{word}{quote}") for module in project.modules for quote in "\"'")
 
 
 def _saved(project: Project) -> Iterator[Saved]:
