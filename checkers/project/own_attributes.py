@@ -10,7 +10,10 @@ from ..facts.module import ClassFacts
 from ..facts.nodes import walk
 from .project import External, Project
 
-_OPEN = re.compile(r"setattr\(|__dict__|__getattr__|__getattribute__|\bvars\(|exec\(|update_wrapper|add_hook")
+_OPEN = re.compile(
+    r"setattr\(|__dict__|__getattr__|__getattribute__|\bvars\(|exec\(|update_wrapper|add_hook"
+    r"|\.(register_buffer|register_parameter|register_module|add_module)\(\s*(?![\s'\"])"  # under a computed name
+)
 
 OF_MODULE = frozenset(
     """training parameters named_parameters modules named_modules children named_children buffers named_buffers
