@@ -9,6 +9,8 @@ Three kinds of worlds:
 """
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -140,3 +142,17 @@ def _choose_device(device: str, backend: str | None) -> tuple[torch.device, str,
         )
     backend = backend or ("gloo" if shared else "nccl")
     return torch.device("cuda", local_rank % gpus), backend, backend == "gloo"
+
+
+@contextmanager
+def pipeline_rank(number: int, size: int) -> Iterator[None]:
+    """Megatron answers with this pipeline rank, of ``size``."""
+    from megatron.core import parallel_state
+
+    parallel_state.set_pipeline_model_parallel_rank(number)
+    parallel_state.set_pipeline_model_parallel_world_size(size)
+    try:
+        yield
+    finally:
+        parallel_state.set_pipeline_model_parallel_rank(None)
+        parallel_state.set_pipeline_model_parallel_world_size(None)

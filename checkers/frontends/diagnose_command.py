@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from enum import Enum
 from pathlib import Path
@@ -12,10 +11,10 @@ from typing import Annotated
 import typer
 
 from ..language import language, use
-from ..settings import SettingsError, load_settings
+from ..settings import load_settings
 from .exits import CLEAN, FAILED, FOUND
 from .lang import Lang
-from .streams import progress, working_folder
+from .streams import existing, progress, working_folder
 
 
 class DiagnoseFormat(str, Enum):
@@ -53,9 +52,7 @@ def diagnose(
         use("en")
     working_folder()
     given = paths or [Path()]
-    for path in (*given, *([log] if log is not None and str(log) != "-" else [])):
-        if not os.path.exists(path):
-            raise SettingsError(f"{path}: no such file or folder")
+    existing((*given, *([log] if log is not None and str(log) != "-" else [])))
     settings = load_settings(given[0].absolute())
     with progress() as step:
         if log is None or str(log) == "-":

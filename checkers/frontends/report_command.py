@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import replace
 from enum import Enum
@@ -12,10 +11,10 @@ from typing import Annotated
 import typer
 
 from ..language import local, tr, use
-from ..settings import Settings, SettingsError, load_settings, sizes
+from ..settings import Settings, load_settings, sizes
 from .exits import CLEAN, FOUND
 from .lang import Lang
-from .streams import progress, working_folder
+from .streams import existing, progress, working_folder
 
 
 class ReportFormat(str, Enum):
@@ -54,9 +53,7 @@ def report(
 def _report(paths: Sequence[Path], settings: Settings, format: ReportFormat) -> int:
     from ..report.build import make_report
 
-    for path in paths:
-        if not os.path.exists(path):
-            raise SettingsError(tr("%(path)s: no such file or folder", path=path))
+    existing(paths)
     with progress() as step:
         made = make_report(paths, settings, step)
     if format is ReportFormat.json:

@@ -9,7 +9,7 @@ import os
 import sys
 import tempfile
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -56,6 +56,13 @@ def working_folder() -> None:
     except OSError as error:
         text = (error.strerror or str(error)).lower()
         raise SettingsError(tr("the working folder cannot be used: %(text)s", text=text)) from None
+
+
+def existing(paths: Iterable[Path]) -> None:
+    """Raises SettingsError for the first path that is not there."""
+    for path in paths:
+        if not os.path.exists(path):
+            raise SettingsError(tr("%(path)s: no such file or folder", path=path))
 
 
 def _standard_input() -> bytes:

@@ -92,6 +92,10 @@ class Project:
             self._framework[module] = any(f".{prefix}." in name for prefix in self.settings.framework)
         return self._framework[module]
 
+    def is_copied_framework(self, module: ModuleFacts) -> bool:
+        """Whether a module belongs to a copy of the framework inside another package: Megatron-LM itself is none."""
+        return any(f".{prefix}." in f"{module.name}." for prefix in self.settings.framework)
+
     def module_at(self, path: Path) -> ModuleFacts | None:
         """The facts of a file, read on first use; None when it is absent or cannot be read."""
         if path not in self._modules:

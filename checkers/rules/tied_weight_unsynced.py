@@ -112,8 +112,7 @@ class TiedWeightUnsynced(Rule):
     def check(self, analysis: Analysis) -> Iterator[Finding]:
         project = analysis.project
         for module in project.modules:
-            copied = any(f".{prefix}." in f"{module.name}." for prefix in project.settings.framework)
-            if copied or not _STAGED.search(module.text):
+            if project.is_copied_framework(module) or not _STAGED.search(module.text):
                 continue
             for cls in module.classes.values():
                 if "__init__" in cls.methods and _STAGED.search(cls.text) and not _FRAMEWORK.search(cls.text):

@@ -210,8 +210,7 @@ def functions(project: Project, *marks: re.Pattern[str]) -> Iterator[Frame]:
     A framework copied into another package is known by contract; tests set up small meshes of their own.
     """
     for module in project.modules:
-        copied = any(f".{prefix}." in f"{module.name}." for prefix in project.settings.framework)
-        if copied or _TESTS.search(module.display):
+        if project.is_copied_framework(module) or _TESTS.search(module.display):
             continue
         if all(mark.search(module.text) for mark in marks):
             yield from module_functions(project, module)

@@ -79,8 +79,11 @@ class VirtualStages:
 def staged_classes(project: Project) -> Iterator[ClassFacts]:
     """Modules that ask for their stage, Megatron's own and tests left out."""
     for module in project.modules:
-        copied = any(f".{prefix}." in f"{module.name}." for prefix in project.settings.framework)
-        if not copied and STAGED.search(module.text) and not _TESTS.search(module.display):
+        if (
+            not project.is_copied_framework(module)
+            and STAGED.search(module.text)
+            and not _TESTS.search(module.display)
+        ):
             for cls in module.classes.values():
                 if STAGED.search(cls.text) and project.is_module_class(cls) and _asks(cls):
                     yield cls

@@ -1,14 +1,13 @@
 """Build the chunks of this rank from a guide-style ``model_provider``."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 
 from torch import nn
 
 from ..errors import UserError
 from ..flags import core_transformer_config_from_args, get_args
 from ..pipelinetensorshapeconfig import PipelineTensorShapeConfig
-from ..process_groups import seed_random_streams
+from ..process_groups import pipeline_rank, seed_random_streams
 from .chunk import PipelineChunk
 
 
@@ -82,7 +81,7 @@ def named_stages(chunks: list[PipelineChunk]) -> Iterator[tuple[int, nn.Module]]
 def _build_stage(model_provider: Callable[..., nn.Module], number: int, num_stages: int) -> nn.Module:
     # Seeded by the stage, so that initial weights do not depend on how stages are spread over ranks.
     seed_random_streams(get_args().seed + 100 * number)
-    with _pipeline_rank(number, num_stages):
+    with pipeline_rank(number, num_stages):
         try:
             return model_provider(pre_process=number == 0, post_process=number == num_stages - 1)
         except (KeyError, IndexError) as error:
@@ -90,19 +89,6 @@ def _build_stage(model_provider: Callable[..., nn.Module], number: int, num_stag
                 f"model_provider failed for stage {number} ({type(error).__name__}: {error}): does "
                 "--pipeline-model-parallel-size exceed the number of stages?"
             ) from error
-
-
-@contextmanager
-def _pipeline_rank(rank: int, size: int) -> Iterator[None]:
-    from megatron.core import parallel_state
-
-    parallel_state.set_pipeline_model_parallel_rank(rank)
-    parallel_state.set_pipeline_model_parallel_world_size(size)
-    try:
-        yield
-    finally:
-        parallel_state.set_pipeline_model_parallel_rank(None)
-        parallel_state.set_pipeline_model_parallel_world_size(None)
 
 
 def _check_same(

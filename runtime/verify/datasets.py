@@ -14,10 +14,11 @@ import torch
 from torch.utils.data import DataLoader
 
 from ..errors import UserError
+from ..process_groups import pipeline_rank
 from . import tree
 from .plan import Plan
 from .results import Finding
-from .script import Script, pipeline_rank
+from .script import Script
 from .tracking import Tracker, shown
 
 _ABSENT = ("no such file", "does not exist", "not found", "no files", "cannot read", "no data")

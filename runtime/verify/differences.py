@@ -7,11 +7,11 @@ from collections.abc import Callable
 import torch
 import torch.distributed as dist
 
+from ..process_groups import pipeline_rank
 from . import matching, properties, weights
 from .comparing import Reference
 from .draws import KeepAll
 from .passes import Pass, loss_of, through_original, through_stages
-from .script import pipeline_rank
 from .smallrun import Failed, SmallRun
 
 STEPS = 3

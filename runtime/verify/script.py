@@ -9,7 +9,6 @@ import os
 import runpy
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +16,7 @@ import torch
 from torch import nn
 
 from ..errors import UserError
+from ..process_groups import pipeline_rank, seed_random_streams
 from . import tree
 from .overrides import ConfigFiles
 from .plan import Plan
@@ -136,8 +136,6 @@ class Workplace:
 
 def build_stage(script: Script, number: int, num_stages: int) -> nn.Module:
     """Stage `number`, as Megatron builds it on that pipeline rank."""
-    from ..process_groups import seed_random_streams
-
     seed_random_streams(getattr(script.args, "seed", 1234) + 100 * number)
     with pipeline_rank(number, num_stages):
         provider = script.given["model_provider"]
@@ -147,20 +145,6 @@ def build_stage(script: Script, number: int, num_stages: int) -> nn.Module:
     if not hasattr(stage, "vp_stage"):
         stage.vp_stage = None
     return stage
-
-
-@contextmanager
-def pipeline_rank(number: int, size: int) -> Iterator[None]:
-    """Megatron answers with this pipeline rank."""
-    from megatron.core import parallel_state
-
-    parallel_state.set_pipeline_model_parallel_rank(number)
-    parallel_state.set_pipeline_model_parallel_world_size(size)
-    try:
-        yield
-    finally:
-        parallel_state.set_pipeline_model_parallel_rank(None)
-        parallel_state.set_pipeline_model_parallel_world_size(None)
 
 
 def build_original(workplace: Workplace, stage: nn.Module) -> nn.Module | None:
