@@ -1,1 +1,1 @@
-"""Pangu-Weather, plain and as a 4-stage tensor- and pipeline-parallel model."""
+"""Pangu-Weather and Xihe, plain and as 4-stage tensor- and pipeline-parallel models."""

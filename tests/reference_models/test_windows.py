@@ -3,7 +3,11 @@
 import pytest
 import torch
 
-from onescience_check.reference_models.modules.attention.windows import WindowGrid, attend_in_windows
+from onescience_check.reference_models.modules.attention.windows import (
+    WindowGrid,
+    attend_in_windows,
+    cut_windows,
+)
 from onescience_check.reference_models.modules.padding import crop_grid, pad_grid, split_padding
 
 RESOLUTIONS = [(8, 12, 24), (8, 13, 24), (7, 11, 23), (2, 6, 12), (1, 5, 3), (3, 6, 25)]
@@ -81,6 +85,17 @@ def test_blocked_pairs_are_those_that_are_no_neighbours_on_the_grid(shift):
     one_real = real[:, :, None] != real[:, None, :]
     assert one_real.any() and blocked[one_real].all()
     assert not blocked.all(dim=-1).any()  # a row with nothing to attend to would turn into NaN
+
+
+@pytest.mark.parametrize("shift", [(0, 0, 0), HALF])
+def test_padded_longitude_brings_true_neighbours_together(shift):
+    """At 1.5 degrees the coarse grid has 30 columns and 3 windows of 12: what is padded repeats the other side."""
+    grid = WindowGrid((2, 6, 30), WINDOW, shift)
+    columns = torch.arange(30.0).expand(1, 2, 6, 30).reshape(1, -1, 1)
+    windows = cut_windows(columns, grid).view(3, 2, 6, 12)
+    steps = windows.diff(dim=-1) % 30
+    assert (steps == 1).all()
+    assert torch.equal(windows.unique(), torch.arange(30.0))
 
 
 def test_an_axis_with_a_single_window_is_not_shifted():

@@ -28,7 +28,7 @@ class EarthAttention3D(nn.Module):
         attn_drop: dropout rate of the attention weights.
         proj_drop: dropout rate of the output.
 
-    Input and output: (B, L, C).
+    Input and output: (B, L, C). ocean: (Y, X) bool, for one level; cells of ocean and land then do not see each other.
     """
 
     def __init__(
@@ -50,9 +50,9 @@ class EarthAttention3D(nn.Module):
         self.proj = nn.Linear(dim, dim)
         self.proj_drop = nn.Dropout(proj_drop)
 
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
+    def forward(self, x: torch.Tensor, ocean: torch.Tensor | None = None) -> torch.Tensor:
         qkv = project_together(x, (self.q_proj, self.k_proj, self.v_proj))
         bias = earth_position_bias(self.earth_position_bias_table, self.blocked)
         dropout = self.attn_drop if self.training else 0.0
-        x = window_attention(qkv, bias, self.grid, dropout)
+        x = window_attention(qkv, bias, self.grid, dropout, ocean)
         return self.proj_drop(self.proj(x))

@@ -40,7 +40,7 @@ class EarthDistributedAttention3D(nn.Module):
         proj_drop: dropout rate of the output.
         config: Megatron's TransformerConfig.
 
-    Input and output: (B, L, C), the same on all tensor-parallel ranks.
+    Input, and ocean where land is to be kept apart: see EarthAttention3D. The same on all tensor-parallel ranks.
     """
 
     def __init__(
@@ -124,12 +124,12 @@ class EarthDistributedAttention3D(nn.Module):
         v, _ = self.v_proj(x)
         return torch.cat([q, k, v], dim=-1)
 
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
+    def forward(self, x: torch.Tensor, ocean: torch.Tensor | None = None) -> torch.Tensor:
         qkv = self.project_qkv(x)
         bias = earth_position_bias(self.earth_position_bias_table, self.blocked)
         # Each rank drops weights of its own heads; the output, the same on all ranks, is dropped alike below.
         dropout = self.attn_drop if self.training else 0.0
         with get_cuda_rng_tracker().fork() if dropout else nullcontext():
-            x = window_attention(qkv, bias, self.grid, dropout)
+            x = window_attention(qkv, bias, self.grid, dropout, ocean)
         x, _ = self.proj(x)
         return self.proj_drop(x)

@@ -4,10 +4,14 @@ from torch import nn
 
 from .earthattention3d import EarthAttention3D
 from .earthdistributedattention3d import EarthDistributedAttention3D
+from .xihefeaturegroupattention import XiheFeatureGroupAttention
+from .xihefeatureungroupattention import XiheFeatureUngroupAttention
 
 _ATTENTION_REGISTRY = {
     "EarthAttention3D": EarthAttention3D,
     "EarthDistributedAttention3D": EarthDistributedAttention3D,
+    "XiheFeatureGroupAttention": XiheFeatureGroupAttention,
+    "XiheFeatureUngroupAttention": XiheFeatureUngroupAttention,
 }
 
 

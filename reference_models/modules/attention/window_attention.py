@@ -8,7 +8,7 @@
 import torch
 from torch.nn import functional as F
 
-from .windows import WindowGrid, attend_in_windows
+from .windows import WindowGrid, attend_in_windows, cut_windows
 
 try:
     from . import window_op
@@ -69,17 +69,39 @@ def project_together(x: torch.Tensor, layers) -> torch.Tensor:
     return F.linear(x, *joined_parameters(layers))
 
 
-def window_attention(qkv: torch.Tensor, bias: torch.Tensor, grid: WindowGrid, dropout: float) -> torch.Tensor:
+def block_coasts(bias: torch.Tensor, ocean: torch.Tensor, grid: WindowGrid) -> torch.Tensor:
+    """Block, in a bias per window type, the pairs of one ocean and one land cell too: a bias per window.
+
+    bias: (1, T * H, N, N); ocean: (P, Y, X) bool, or (Y, X) for one level. Returns (nX, T * H, N, N). A cell sees
+    itself at least, so no row is blocked whole.
+    """
+    cells = cut_windows(ocean.reshape(1, -1, 1), grid).view(-1, grid.window_tokens, grid.window_types)
+    cells = cells.transpose(1, 2)  # nX, T, N
+    coast = cells[..., :, None] != cells[..., None, :]
+    per_type = bias.view(1, grid.window_types, -1, *bias.shape[2:])  # 1, T, H, N, N
+    return per_type.masked_fill(coast[:, :, None], float("-inf")).flatten(1, 2)
+
+
+def window_attention(
+    qkv: torch.Tensor,
+    bias: torch.Tensor,
+    grid: WindowGrid,
+    dropout: float,
+    ocean: torch.Tensor | None = None,
+) -> torch.Tensor:
     """softmax(q k^T / sqrt(D) + bias) v in every (shifted) window of ``grid``; no N x N scores are stored.
 
     qkv: (B, L, 3 * H * D) on the unpadded grid; bias: (1, T * H, N, N), which blocks all pairs of a cell and
-    padding. Returns (B, L, H * D). H may be the heads of this tensor-parallel rank.
+    padding; ocean: see `block_coasts`, None where all cells may meet. Returns (B, L, H * D). H may be the heads of this
+    tensor-parallel rank.
 
     On a GPU, in bf16 or fp16 and without dropout, kernels of our own read the tokens where they lie. Else the
     windows are cut out and handed to torch's attention.
     """
     bias = bias.to(qkv.dtype)
-    if window_op is not None and dropout == 0.0 and window_op.supports(qkv, bias, grid):
+    if ocean is not None:
+        bias = block_coasts(bias, ocean, grid).repeat(qkv.shape[0], 1, 1, 1)
+    elif window_op is not None and dropout == 0.0 and window_op.supports(qkv, bias, grid):
         geometry = [*grid.resolution, *grid.window, *grid.shift]
         return window_op.fused(qkv.contiguous(), bias.contiguous(), geometry)[0]
     # q, k, v go side by side along the batch: one cut for all three.

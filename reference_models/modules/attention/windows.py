@@ -52,6 +52,11 @@ class WindowGrid:
         return round_up(self.resolution, self.window)
 
     @property
+    def unpadded_circle(self) -> tuple[int, int, int]:
+        """Pressure and latitude padded, longitude as it is."""
+        return (*self.padded[:2], self.resolution[2])
+
+    @property
     def counts(self) -> tuple[int, int, int]:
         """Windows along each axis: nP, nY, nX."""
         return tuple(size // side for size, side in zip(self.padded, self.window, strict=True))
@@ -109,17 +114,31 @@ class WindowGrid:
         return region[:, :, None] != region[:, None, :]
 
 
+def cut_windows(x: torch.Tensor, grid: WindowGrid) -> torch.Tensor:
+    """(B, P * Y * X, C) -> (B * nX, N * T, C), the (shifted) windows of ``grid``.
+
+    Longitude is turned before it is padded: the padding then repeats true neighbours, in shifted windows too.
+    """
+    x = pad_grid(x.view(-1, *grid.resolution, x.shape[-1]), grid.unpadded_circle, dim=1)
+    pressure, latitude, longitude = grid.shift
+    if any(grid.shift):
+        x = torch.roll(x, shifts=(-pressure, -latitude, -longitude), dims=(1, 2, 3))
+    return grid.partition(pad_grid(x, grid.padded, dim=1))
+
+
+def join_windows(windows: torch.Tensor, grid: WindowGrid) -> torch.Tensor:
+    """(B * nX, N * T, C) -> (B, P * Y * X, C): undoes ``cut_windows``."""
+    x = crop_grid(grid.merge(windows), grid.unpadded_circle, dim=1)
+    pressure, latitude, longitude = grid.shift
+    if any(grid.shift):
+        x = torch.roll(x, shifts=(pressure, latitude, longitude), dims=(1, 2, 3))
+    return crop_grid(x, grid.resolution, dim=1).flatten(1, 3)
+
+
 def attend_in_windows(attention, x: torch.Tensor, grid: WindowGrid) -> torch.Tensor:
     """Apply ``attention`` inside the (shifted) windows of ``grid``.
 
     x: (B, P * Y * X, C) -> same shape. ``attention`` maps (B * nX, N * T, C) to the same shape, or to a
     smaller batch.
     """
-    x = pad_grid(x.view(-1, *grid.resolution, x.shape[-1]), grid.padded, dim=1)
-    pressure, latitude, longitude = grid.shift
-    if any(grid.shift):
-        x = torch.roll(x, shifts=(-pressure, -latitude, -longitude), dims=(1, 2, 3))
-    x = grid.merge(attention(grid.partition(x)))
-    if any(grid.shift):
-        x = torch.roll(x, shifts=(pressure, latitude, longitude), dims=(1, 2, 3))
-    return crop_grid(x, grid.resolution, dim=1).flatten(1, 3)
+    return join_windows(attention(cut_windows(x, grid)), grid)

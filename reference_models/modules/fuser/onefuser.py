@@ -4,10 +4,16 @@ from torch import nn
 
 from .pangudistributedfuser import PanguDistributedFuser
 from .pangufuser import PanguFuser
+from .xihefuser import XiheFuser
+from .xiheglobalsiefuser import XiheGlobalSIEFuser
+from .xihelocalsiefuser import XiheLocalSIEFuser
 
 _FUSER_REGISTRY = {
     "PanguDistributedFuser": PanguDistributedFuser,
     "PanguFuser": PanguFuser,
+    "XiheFuser": XiheFuser,
+    "XiheGlobalSIEFuser": XiheGlobalSIEFuser,
+    "XiheLocalSIEFuser": XiheLocalSIEFuser,
 }
 
 

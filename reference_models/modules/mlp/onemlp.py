@@ -4,10 +4,12 @@ from torch import nn
 
 from .pangudistributedmlp import PanguDistributedMlp
 from .pangumlp import PanguMlp
+from .xihemlp import XiheMlp
 
 _MLP_REGISTRY = {
     "PanguDistributedMlp": PanguDistributedMlp,
     "PanguMlp": PanguMlp,
+    "XiheMlp": XiheMlp,
 }
 
 

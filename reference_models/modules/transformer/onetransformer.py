@@ -4,10 +4,12 @@ from torch import nn
 
 from .pangudistributedtransformer import PanguDistributedTransformer
 from .pangutransformer import PanguTransformer
+from .xihelocaltransformer import XiheLocalTransformer
 
 _TRANSFORMER_REGISTRY = {
     "PanguDistributedTransformer": PanguDistributedTransformer,
     "PanguTransformer": PanguTransformer,
+    "XiheLocalTransformer": XiheLocalTransformer,
 }
 
 
