@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from ..facts.module import ClassFacts
-from ..facts.nodes import walk
+from ..facts.nodes import children, walk
 from .project import External, Project
 
 _OPEN = re.compile(
@@ -22,11 +22,20 @@ OF_MODULE = frozenset(
     register_load_state_dict_post_hook register_full_backward_pre_hook register_state_dict_post_hook add_module apply
     train eval to to_empty cuda cpu xpu npu mtia ipu half float double bfloat16 type requires_grad_ zero_grad
     share_memory forward get_submodule get_parameter get_buffer set_submodule get_extra_state set_extra_state
-    extra_repr compile dump_patches call_super_init""".split()
+    extra_repr compile dump_patches call_super_init register_load_state_dict_pre_hook""".split()
 )
 """What every torch.nn.Module has."""
 
+OF_MEGATRON_MODULE = frozenset(
+    """config state_dict_for_save_checkpoint sharded_state_dict set_is_first_microbatch share_word_embeddings
+    share_embeddings_and_output_weights initialize_word_embeddings initialize_embedding_or_output_weight
+    setup_embeddings_and_output_layer shared_embedding_or_output_weight word_embeddings_weight pre_process
+    post_process""".split()
+)
+"""What a MegatronModule has besides, in one release or another."""
+
 _PLAIN_BASES = ("torch.nn.Module", "torch.nn.modules.module.Module", "object", "abc.ABC", "typing.Generic")
+_CATCHES = re.compile(r"\b(AttributeError|Exception|BaseException)\b")
 
 
 def is_closed(project: Project, cls: ClassFacts) -> bool:
@@ -38,10 +47,11 @@ def is_closed(project: Project, cls: ClassFacts) -> bool:
         elif (
             _OPEN.search(entry.text)
             or entry.node.decorator_list
+            or entry.node.keywords  # a metaclass may add to it
             or len(entry.node.bases) != _seen(project, entry)
         ):
             return False
-    return True
+    return not _is_extended(project, cls)
 
 
 def _seen(project: Project, cls: ClassFacts) -> int:
@@ -50,25 +60,93 @@ def _seen(project: Project, cls: ClassFacts) -> int:
     return sum(ref is not None and ref is not cls for ref in refs)
 
 
+def _is_extended(project: Project, cls: ClassFacts) -> bool:
+    """Whether the class gets subclasses or attributes in a place where only the words of the code tell it."""
+    name = re.escape(cls.name)
+    if re.search(rf"(?m)^\s+class\s+\w+\([^)]*\b{name}\b", cls.module.text):
+        return True  # a subclass in a function
+    derived = re.compile(rf"class\s+\w+\([^)]*\b{name}\b".encode())
+    if any(cls.name.encode() in data and derived.search(data) for data in project.files.unread()):
+        return True
+    changed = re.compile(rf"\b(setattr|type)\([^()\n]*\b{name}\b")
+    return any(cls.name in module.text and changed.search(module.text) for module in project.modules)
+
+
 def known(project: Project, cls: ClassFacts) -> set[str]:
     """Names that a class or one of its bases defines or sets, in whatever order."""
     found = set(OF_MODULE) | {"config"}
     for entry in project.mro(cls):
         if isinstance(entry, ClassFacts):
             found |= entry.methods.keys() | entry.constants.keys() | entry.annotations.keys()
-            found |= {node.attr for node in _own(entry) if not isinstance(node.ctx, ast.Load)}
-            found |= {
-                node.name for node in entry.node.body if isinstance(node, ast.ClassDef | ast.AsyncFunctionDef)
-            }
+            found |= {node.attr for node, _ in _own(entry) if not isinstance(node.ctx, ast.Load)}
+            found |= set(_of_body(entry.node))
+        elif entry.dotted.endswith(".MegatronModule"):
+            found |= OF_MEGATRON_MODULE
     return found
 
 
-def reads(cls: ClassFacts) -> Iterator[ast.Attribute]:
-    """Every `self.name` that the methods of a class read, but where the constructor has refused the case."""
-    refused = {id(node) for node in _refused(cls)}
-    for node in _own(cls):
-        if isinstance(node.ctx, ast.Load) and not node.attr.startswith("_") and id(node) not in refused:
-            yield node
+def _of_body(node: ast.AST) -> Iterator[str]:
+    """What the statements of a class bind, also those under a condition; not what its functions do."""
+    for part in children(node):
+        if isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield part.name
+        elif isinstance(part, ast.alias):
+            yield (part.asname or part.name).split(".")[0]
+        elif isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
+            yield part.id
+        elif not isinstance(part, ast.Lambda):
+            yield from _of_body(part)
+
+
+def reads(project: Project, cls: ClassFacts) -> Iterator[ast.Attribute]:
+    """Every `self.name` that the methods of a class read when they run.
+
+    Left out are reads that the constructor has refused, or that a handler expects to fail.
+    """
+    left_out = {id(node) for node in (*_refused(cls), *_tried(cls))}
+    for node, method in _own(cls):
+        if isinstance(node.ctx, ast.Load) and not node.attr.startswith("_") and id(node) not in left_out:
+            if _runs(project, cls, method):
+                yield node
+
+
+def _runs(project: Project, cls: ClassFacts, method: ast.FunctionDef) -> bool:
+    """Whether something calls a method, on an instance of this class."""
+    return project.knowledge(_Calls).runs(cls, method.name)
+
+
+class _Calls:
+    """Which methods the code of a tree names."""
+
+    def __init__(self, project: Project) -> None:
+        self._project = project
+        self._named: dict[tuple[str, str], bool] = {}
+
+    def runs(self, cls: ClassFacts, name: str) -> bool:
+        key = (cls.name, name)
+        if key not in self._named:
+            self._named[key] = self._is_called(name) and not self._is_lent(cls.name, name)
+        return self._named[key]
+
+    def _is_called(self, name: str) -> bool:
+        if (
+            name.startswith("__")
+            or name in OF_MODULE
+            or name in OF_MEGATRON_MODULE
+            or name == "set_input_tensor"
+        ):
+            return True
+        return self._has(rf"\.{name}\b|['\"]{name}['\"]")
+
+    def _is_lent(self, cls: str, name: str) -> bool:
+        """`other.forward = Cls.forward`: its `self` may be another object."""
+        return self._has(rf"\b{cls}\.{name}\b(?!\s*\()")
+
+    def _has(self, pattern: str) -> bool:
+        wanted = re.compile(pattern)
+        if any(wanted.search(module.text) for module in self._project.modules):
+            return True
+        return any(wanted.search(data.decode(errors="replace")) for data in self._project.files.unread())
 
 
 def _refused(cls: ClassFacts) -> Iterator[ast.AST]:
@@ -86,25 +164,57 @@ def _refused(cls: ClassFacts) -> Iterator[ast.AST]:
                     yield from walk(statement)
 
 
-def _own(cls: ClassFacts) -> Iterator[ast.Attribute]:
+def _tried(cls: ClassFacts) -> Iterator[ast.AST]:
+    """What stands in a `try` that expects an AttributeError."""
+    for method in cls.methods.values() if "except" in cls.text else ():
+        for node in walk(method):
+            if isinstance(node, ast.Try) and any(
+                handler.type is None or _CATCHES.search(ast.unparse(handler.type))
+                for handler in node.handlers
+            ):
+                for statement in node.body:
+                    yield from walk(statement)
+
+
+def _own(cls: ClassFacts) -> Iterator[tuple[ast.Attribute, ast.FunctionDef]]:
+    """Every `self.name` of the methods, with its method."""
     for method in cls.methods.values():
         if any(ast.unparse(decorator) == "staticmethod" for decorator in method.decorator_list):
             continue  # its `self` is whatever it is given
-        for node in walk(method):
-            if (
-                isinstance(node, ast.Attribute)
-                and isinstance(node.value, ast.Name)
-                and node.value.id == "self"
-            ):
-                yield node
+        for node in _of_self(method):
+            yield node, method
+
+
+def _of_self(function: ast.AST) -> Iterator[ast.Attribute]:
+    """Attributes of the `self` of a method; functions in it may have a `self` of their own."""
+    pending = children(function)
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.ClassDef):
+            continue
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            spec = node.args
+            if any(arg.arg == "self" for arg in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs)):
+                continue
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
+            yield node
+        pending += children(node)
 
 
 def set_outside(project: Project, name: str) -> bool:
-    """Whether code sets the attribute on some other object: `model.name = …`, also in files with nothing parallel."""
-    pattern = re.compile(rf"(?<!\bself)\.{re.escape(name)}\s*(?:,[^=\n]*)?=[^=]")
-    if any(f".{name}" in module.text and pattern.search(module.text) for module in project.modules):
+    """Whether code sets the attribute on some other object, also in files with nothing parallel.
+
+    `model.name = …`, `setattr(model, "name", …)`, and `self.name = …` in a function that is no method.
+    """
+    word = re.escape(name)
+    pattern = re.compile(
+        rf"(?<!\bself)\.{word}\s*(?::[^=\n]+|,[^=\n]*)?=[^=]"
+        rf"|\b(setattr|__setattr__|register_\w+|add_module)\([^\n]*['\"]{word}['\"]"
+        rf"|(?m:^(?:    )?self\.{word}\s*=[^=])"
+    )
+    if any(name in module.text and pattern.search(module.text) for module in project.modules):
         return True
-    mark = f".{name}".encode()
+    mark = name.encode()
     return any(
         mark in data and pattern.search(data.decode(errors="replace")) for data in project.files.unread()
     )

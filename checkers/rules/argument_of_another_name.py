@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..facts.module import ClassFacts, ModuleFacts
+from ..facts.nodes import walk
 from ..finding import Edit, Evidence, Finding
 from ..language import tr
 from ..project.project import FunctionRef, Project, dotted_name
@@ -37,8 +38,9 @@ class ArgumentOfAnotherName(Rule):
         "a shape error at best; two rates or two sizes of equal value class exchanged, silently, at worst"
     )
     limits = (
-        "Only where the names are exactly those of the two parameters, the other way round, and the callee is seen. "
-        "Silent in functions that undo or mirror something by their name."
+        "Only where the names are exactly those of the two parameters, the other way round, and the callee is "
+        "seen. Silent in functions that undo or mirror something by their name, and for calls of functions and "
+        "blocks where another call beside it has the two in their order: there and back, or each from the other."
     )
     guide = "beyond the guide"
     fix_kind = "unsafe"
@@ -104,6 +106,10 @@ class ArgumentOfAnotherName(Rule):
             given = _given(node, callee[1] if callee is not None else [])
             for first, name in given.items():
                 if name != first and given.get(name) == first and first < name:
+                    if not _builds(project, module, node) and _is_given_straight(
+                        project, module, cls, first, name
+                    ):
+                        continue  # there and back, or one from the other and the other from the one
                     yield self.finding(
                         place_of(module, node),
                         object=cls.name if cls is not None else function.name,
@@ -116,6 +122,24 @@ class ArgumentOfAnotherName(Rule):
                         second=name,
                         typed=f"{first}={ast.unparse(_value(node, first))}, {name}={ast.unparse(_value(node, name))}",
                     )
+
+
+def _builds(project: Project, module: ModuleFacts, node: ast.Call) -> bool:
+    dotted = dotted_name(node.func)
+    return dotted is not None and isinstance(project.resolve(module, dotted), ClassFacts)
+
+
+def _is_given_straight(
+    project: Project, module: ModuleFacts, cls: ClassFacts | None, first: str, second: str
+) -> bool:
+    """Whether another call of the class, or of the file, gives both names to the parameters of these names."""
+    for node in walk(cls.node if cls is not None else module.tree):
+        if isinstance(node, ast.Call) and len(node.args) + len(node.keywords) > 1:
+            callee = _callee(project, module, cls, node) if len(node.args) > 1 else None
+            given = _given(node, callee[1] if callee is not None else [])
+            if given.get(first) == first and given.get(second) == second:
+                return True
+    return False
 
 
 def _mirrors(name: str) -> bool:

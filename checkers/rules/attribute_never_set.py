@@ -33,9 +33,9 @@ class AttributeNeverSet(Rule):
     symptom = Symptom.CRASH
     runtime = "AttributeError: object has no attribute, on the ranks of this stage"
     limits = (
-        "Silent where a base cannot be seen, where attributes are set by name or from outside, where the class "
-        "or a base mentions the name as text, in a case that the constructor refuses, and for classes "
-        "with subclasses."
+        "Silent where a base cannot be seen, where attributes are set by name or from outside, where the class or "
+        "a base mentions the name as text, in a case that the constructor refuses or a handler expects, in methods "
+        "that nothing calls, and for classes with subclasses."
     )
     guide = "beyond the guide"
 
@@ -76,7 +76,7 @@ class AttributeNeverSet(Rule):
         for cls in project.classes():
             if project.is_framework(cls.module) or not project.is_module_class(cls):
                 continue
-            unset = {node.attr for node in reads(cls)}
+            unset = {node.attr for node in reads(project, cls)}
             if unset:
                 unset -= known(project, cls)
             if unset:
@@ -87,7 +87,7 @@ class AttributeNeverSet(Rule):
             if any(other is not cls and cls in project.mro(other) for other in project.classes()):
                 continue  # a base may read what each of its subclasses sets
             seen: set[str] = set()
-            for node in reads(cls):
+            for node in reads(project, cls):
                 if node.attr in unset and node.attr not in seen and not set_outside(project, node.attr):
                     seen.add(node.attr)
                     yield self._finding(project, cls, node)

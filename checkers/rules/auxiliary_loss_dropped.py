@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _LOSS = re.compile(r"(aux|balance|balancing|router|load|z)(_\w+)?_loss(es)?|aux|l_aux|aux_losses")
 _ROUTES = re.compile(r"(?i)rout|gat(e|ing)|expert|moe")
 _TRAINS = re.compile(r"megatron|deepspeed|tensor_parallel|mpu\b")
+_INFERS = re.compile(r"no_grad\(|inference_mode|_stream_capturing\(|def load_weights\(")
 
 
 class AuxiliaryLossDropped(Rule):
@@ -33,7 +34,10 @@ class AuxiliaryLossDropped(Rule):
     why = "Without its auxiliary loss a router sends more and more tokens to a few experts."
     symptom = Symptom.WRONG_NUMBERS
     runtime = "nothing fails; the load of the experts drifts apart, and so does the loss"
-    limits = "Only for a name that says it is an auxiliary loss, unpacked from a call of a router or gate."
+    limits = (
+        "Only for a name that says it is an auxiliary loss, unpacked from a call of a router or gate, in a file that "
+        "is not for inference."
+    )
     guide = "beyond the guide"
     bad = """
     from megatron.core.tensor_parallel import copy_to_tensor_model_parallel_region
@@ -81,7 +85,7 @@ class AuxiliaryLossDropped(Rule):
 
 def _dropped(frame: Frame) -> Iterator[tuple[ast.Name, ast.Call]]:
     function = frame.scope.function
-    if not isinstance(function, ast.FunctionDef):
+    if not isinstance(function, ast.FunctionDef) or _INFERS.search(frame.module.text):
         return
     used = {
         node.id

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 
 _GATE = re.compile(r"(?i)(gate\w*, *(up|val|hidden|lin|x)\w*|(up|val|hidden|lin|x)\w*, *gate\w*) *=")
 _LAYOUT = re.compile(r"sharded_state_dict|weight_loader|\bload|stride|interleav|convert|merge")
+_CONVERTS = re.compile(
+    r"(?i)convert|checkpoint|ckpt|loader|saver|reshard|weight|merge|hf_|mapping|state_dict"
+)
+_LAYS_OUT = re.compile(r"(split|chunk|cat|stack|view|reshape|permute|transpose)\(")
 _COUNT = {2: tr("two"), 3: tr("three")}
 _QKV = re.compile(r"(?<![a-z])([qkv]|[qkv]{3}|(query|key|value)s?)(?![a-z])", re.IGNORECASE)
 
@@ -41,7 +45,7 @@ class FusedQkvNotTpInvariant(Rule):
     runtime = "a checkpoint written at tp=1 gives wrong attention at tp=2, with no error"
     limits = (
         "Silent for layers that lay their rows out themselves (QKVParallelLinear, MergedColumnParallelLinear), and "
-        "where the file has a `load_weights` that may do so."
+        "where the file has a `load_weights` that may do so, or a file that converts checkpoints knows the layer."
     )
     guide = "Principle 10: separate q, k and v"
 
@@ -91,7 +95,7 @@ class FusedQkvNotTpInvariant(Rule):
     def check(self, analysis: Analysis) -> Iterator[Finding]:
         for events in by_site(analysis.log.events, Reshaped):
             event = first_certain([event for event in events if _three_before_heads(event)])
-            if event is not None and not _loads_itself(event):
+            if event is not None and not _loads_itself(event) and not _is_laid_out(analysis, event):
                 sizes = ", ".join(ast.unparse(node) for node in event.nodes)
                 how = tr("a fused column-parallel projection is reshaped to (%(sizes)s)", sizes=sizes)
                 yield self.finding(
@@ -108,7 +112,7 @@ class FusedQkvNotTpInvariant(Rule):
                     if event.tensor.role == "column" and (_speaks_of_qkv(event) or _is_gated(event))
                 ]
             )
-            if cut is not None and not _loads_itself(cut):
+            if cut is not None and not _loads_itself(cut) and not _is_laid_out(analysis, cut):
                 how = tr(
                     "a fused column-parallel projection is cut into %(count)s contiguous parts",
                     count=_COUNT[cut.count],
@@ -175,6 +179,17 @@ def _is_gated(event: ThirdsTaken) -> bool:
 def _loads_itself(event: Reshaped | ThirdsTaken) -> bool:
     """Whether a model of the file copies its checkpoint in piece by piece, as inference engines do."""
     return re.search(r"def load_weights\(", event.site.module.text) is not None
+
+
+def _is_laid_out(analysis: Analysis, event: Reshaped | ThirdsTaken) -> bool:
+    """Whether another file cuts and joins the weight by the name of its layer, as those do that convert checkpoints."""
+    names = re.findall(r"`(\w+)`", event.tensor.why.text) if event.tensor.why is not None else []
+    return any(
+        _LAYS_OUT.search(module.text)
+        and any(f"{name}." in module.text or f'"{name}"' in module.text for name in names)
+        for module in analysis.project.modules
+        if module is not event.site.module and _CONVERTS.search(module.display)
+    )
 
 
 def _speaks_of_qkv(event: ThirdsTaken) -> bool:

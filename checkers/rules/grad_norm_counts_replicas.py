@@ -10,7 +10,7 @@ from ..finding import Evidence, Finding
 from ..language import tr
 from ..rule import Rule, Symptom
 from ..spmd.frames import functions
-from ..spmd.gradient_norms import gradient_norms
+from ..spmd.gradient_norms import gradient_norms, splits_models
 from ..spmd.names import TP, WORLD, text_of
 from ..tpstate.verdicts import place_of
 
@@ -39,8 +39,9 @@ class GradNormCountsReplicas(Rule):
     symptom = Symptom.WRONG_NUMBERS
     runtime = "Nothing fails; gradients are clipped harder the more ranks there are, and the norm shown is too large."
     limits = (
-        "Only where the squares of all parameters are added up in a loop without any test of the tensor-parallel mark "
-        "or rank, helpers followed, or where the world is summed over in code that shards nothing over replicas."
+        "Only where the squares of all parameters are added up in a loop without any test of the tensor-parallel "
+        "mark or rank, helpers followed, or where the world is summed over in code that shards nothing over "
+        "replicas."
     )
     guide = "beyond the guide"
 
@@ -75,6 +76,8 @@ class GradNormCountsReplicas(Rule):
     """
 
     def check(self, analysis: Analysis) -> Iterator[Finding]:
+        if not analysis.project.knowledge(splits_models):
+            return
         for frame in functions(analysis.project, _MEGATRON):
             for norm in gradient_norms(frame):
                 if norm.group is None or norm.call is None:

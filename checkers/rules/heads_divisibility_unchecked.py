@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING
 
-from ..facts.module import ClassFacts
+from ..facts.module import ClassFacts, ModuleFacts
 from ..facts.nodes import walk
 from ..finding import Finding
+from ..project.project import Project
 from ..rule import Rule, Symptom
 from ..tpstate.events import Built
 from ..tpstate.fixes import either, lines_before, statement_of
@@ -34,10 +35,10 @@ class HeadsDivisibilityUnchecked(Rule):
     symptom = Symptom.WRONG_NUMBERS
     runtime = "shape '[...]' is invalid for input of size ..., or a model with fewer heads"
     limits = (
-        "Silent where the class, one of its bases, or a layer it gives the count to tests a remainder (for key/value "
-        "heads: one that is not of the query heads alone), where `divide` "
-        "is used, where the count is read from a configuration or another object, which may check itself, and in vLLM "
-        "and SGLang, which check when they start."
+        "Silent where the class, one of its bases, or a layer it gives the count to tests a remainder (for "
+        "key/value heads: one that is not of the query heads alone), where `divide` is used, where the count is "
+        "read from a configuration or another object, which may check itself, where a script or configuration "
+        "refuses such heads, and in vLLM and SGLang, which check when they start."
     )
     guide = "Principle 8: num_heads must be divisible by tp_size"
     fix_kind = "safe"
@@ -97,6 +98,8 @@ class HeadsDivisibilityUnchecked(Rule):
             holders = [entry for entry in mro(event.owner) if isinstance(entry, ClassFacts)]
             holders += _given(analysis, event.owner, event.name)
             own = _key_value(event.name)
+            if analysis.project.knowledge(_Refusals).speaks(own):
+                continue
             if not any(_tests_remainder(holder, own) for holder in holders):
                 said.add((event.owner, event.name))
                 typed = f"assert {_left(event)} % {_right(event)} == 0"
@@ -187,6 +190,30 @@ def _is_written(event: Divided) -> bool:
 def _key_value(text: str) -> bool:
     """Whether a name is that of a count of key/value heads: checking the query heads says nothing of them."""
     return re.search(r"kv|key|group", text) is not None
+
+
+_REFUSES = re.compile(
+    r"(?m)^(?=[^#\n]*\b(?:assert|if|raise|elif|and)\b)[^#\n]*head[^%\n]*%[^\n]*(?:tp|tensor|parallel|world|mp_size|gpu)"
+)
+
+
+class _Refusals:
+    """Where a script or a configuration refuses heads that the TP size does not divide, before a model is built."""
+
+    def __init__(self, project: Project) -> None:
+        self._lines = [line for module in project.modules for line in self._of(project, module)]
+
+    @staticmethod
+    def _of(project: Project, module: ModuleFacts) -> Iterator[str]:
+        inside = [cls.node for cls in module.classes.values() if project.is_module_class(cls)]
+        for found in _REFUSES.finditer(module.text) if "%" in module.text else ():
+            line = module.text.count("\n", 0, found.start()) + 1
+            if not any(node.lineno <= line <= (node.end_lineno or line) for node in inside):
+                yield found[0]
+
+    def speaks(self, key_value: bool) -> bool:
+        """Whether it refuses such heads: those of the queries say nothing of the keys."""
+        return any(_key_value(line) or not key_value for line in self._lines)
 
 
 @cache

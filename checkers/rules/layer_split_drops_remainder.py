@@ -46,9 +46,9 @@ class LayerSplitDropsRemainder(Rule):
     symptom = Symptom.WRONG_NUMBERS
     runtime = "a shallower model is trained, with no error"
     limits = (
-        "Silent where the function or its file takes the remainder, uses divmod or asserts, where a script of the tree "
-        "refuses a count of layers that does not divide, and for values of "
-        "Megatron's config, which it validates itself."
+        "Silent where the function or its file takes the remainder, uses divmod or asserts, where the last stage "
+        "goes on to the whole count, where a script of the tree refuses a count of layers that does not divide, "
+        "and for values of Megatron's config, which it validates itself."
     )
     guide = "beyond the guide"
 
@@ -112,6 +112,23 @@ def _origin(analysis: Analysis, module: ModuleFacts, function: ast.FunctionDef, 
     return " ".join(map(ast.unparse, passed))
 
 
+def _takes_rest(function: ast.FunctionDef, count: str) -> bool:
+    """Whether the last stage goes on to the count: `end = n if last else end`, `min(end, n)`, `n - end`."""
+    for node in walk(function):
+        held: list[ast.AST] = []
+        if isinstance(node, ast.IfExp):
+            held = [node.body, node.orelse]
+        elif isinstance(node, ast.If):
+            held = [part.value for part in (*node.body, *node.orelse) if isinstance(part, ast.Assign)]
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) == "min":
+            held = [*node.args]
+        elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub):
+            held = [node.left]
+        if any(isinstance(part, ast.expr) and ast.unparse(part) == count for part in held):
+            return True
+    return False
+
+
 def _splits(analysis: Analysis, module: ModuleFacts, function: ast.FunctionDef) -> Iterator[ast.BinOp]:
     """Divisions of a layer count by the number of stages, of names that no framework validates."""
     named = {
@@ -135,5 +152,6 @@ def _splits(analysis: Analysis, module: ModuleFacts, function: ast.FunctionDef) 
                 and not _VALIDATED.search(f"{source} {ast.unparse(right)}")
                 and (counts_stages(right) or counts_stages(node.right))
                 and not _VALIDATED.search(_origin(analysis, module, function, left))
+                and not _takes_rest(function, left)
             ):
                 yield node

@@ -12,7 +12,7 @@ from ..language import tr
 from ..rule import Rule, Symptom
 from ..spmd.axes import last_name
 from ..spmd.frames import Frame, functions
-from ..spmd.gradient_norms import gradient_norms
+from ..spmd.gradient_norms import gradient_norms, splits_models
 from ..spmd.names import PP, TP
 from ..tpstate.verdicts import place_of
 
@@ -44,8 +44,8 @@ class LocalGradNorm(Rule):
         "Nothing fails; after the first clipped step the ranks hold different norms, biases and embeddings."
     )
     limits = (
-        "Only in files that use Megatron's groups or layers, and neither FSDP, DTensor nor DeepSpeed, whose gradients "
-        "know their shards. A norm of one's own counts when no collective follows it in the function."
+        "Only in files that use Megatron's groups or layers, and neither FSDP, DTensor nor DeepSpeed, whose "
+        "gradients know their shards. A norm of one's own counts when no collective follows it in the function."
     )
     guide = "beyond the guide"
 
@@ -78,6 +78,8 @@ class LocalGradNorm(Rule):
     """
 
     def check(self, analysis: Analysis) -> Iterator[Finding]:
+        if not analysis.project.knowledge(splits_models):
+            return  # groups for sequences or data alone: each rank has all gradients once they are summed
         for frame in functions(analysis.project, _MEASURES, _MEGATRON):
             for node, what, why in (*_clips(frame), *_sums(frame)):
                 if not _OTHER.search(frame.module.text):

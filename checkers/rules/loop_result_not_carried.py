@@ -28,8 +28,9 @@ class LoopResultNotCarried(Rule):
     symptom = Symptom.WRONG_NUMBERS
     runtime = "nothing fails; the model is one block deep, and parameters of the others never change"
     limits = (
-        "Only for loops over one attribute of the module whose body calls the loop variable. Silent where the result "
-        "is used in the loop in another way (collected, added), or where the return stands under a condition."
+        "Only for loops over one attribute of the module whose body calls the loop variable. Silent where the "
+        "result is used in the loop in another way (collected, added), or where the return stands under a "
+        "condition, or behind a `continue`."
     )
     guide = "beyond the guide"
     fix_kind = "unsafe"
@@ -84,6 +85,8 @@ class LoopResultNotCarried(Rule):
         if not blocks.startswith("self.") or not calls:
             return
         last = loop.body[-1]
+        if any(isinstance(node, ast.Continue | ast.Break | ast.Yield) for node in ast.walk(loop)):
+            return
         if isinstance(last, ast.Return):
             yield self.finding(
                 place_of(cls.module, last),

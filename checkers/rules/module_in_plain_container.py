@@ -19,6 +19,15 @@ if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
 
 _TESTS = re.compile(r"(^|/)tests?/|(^|/)test_[^/]*$")
+_WEIGHTED = re.compile(
+    r"(Linear|Conv\w*|Embedding|\w*Norm\w*|LSTM|GRU|RNN|\w*Attention|Transformer\w*|Bilinear|Parameter)\("
+)
+_OWN_WAY = re.compile(
+    r"def (parameters|named_parameters|state_dict|load\w*|_apply|to|cuda|train)\(|inference_mode"
+    r"|no_grad\(\)\s*\n\s*def "
+)
+"""A class that hands its parts on by itself, or never trains them."""
+_MOVES = re.compile(r"\.(to|cuda|parameters|named_parameters|load\w*|state_dict|apply|train|eval)\(")
 
 
 class ModuleInPlainContainer(Rule):
@@ -34,9 +43,9 @@ class ModuleInPlainContainer(Rule):
     symptom = Symptom.WRONG_NUMBERS
     runtime = "an error about devices on a GPU, or layers that never change and are not saved"
     limits = (
-        "Only where the container is written with its modules in the constructor of a module that calls them, and is "
-        "not wrapped or registered in another way. Silent for modules that are given their `weights` when they are "
-        "built, as inference engines do."
+        "Only where the container is written with its modules in the constructor of a module that calls them, and "
+        "is neither moved nor handed on by hand. Silent for layers without parameters, for a list of one, which "
+        "hides a module on purpose, and where weights are loaded piece by piece, as inference engines do."
     )
     guide = "beyond the guide"
     fix_kind = "unsafe"
@@ -112,6 +121,8 @@ def _made(project: Project, cls: ClassFacts, value: ast.expr) -> str | None:
         items = value.values
     else:
         return None
+    if isinstance(value, ast.List) and len(items) == 1:
+        return None  # a module that is not to be registered
     names = [_module_class(project, cls, item) for item in items]
     return names[0] if names and None not in names else None
 
@@ -122,16 +133,28 @@ def _module_class(project: Project, cls: ClassFacts, node: ast.expr) -> str | No
         return None  # it loads its own weights where they belong
     ref = project.resolve(cls.module, name) if name else None
     if isinstance(ref, ClassFacts) and project.is_module_class(ref):
-        return ref.name
-    is_torch = isinstance(ref, External) and re.fullmatch(
-        r"torch\.nn\.(?!Parameter|init)[A-Z]\w+", ref.dotted
-    )
-    return name if is_torch else None
+        return ref.name if _WEIGHTED.search(ref.text) else None
+    is_torch = isinstance(ref, External) and ref.dotted.startswith("torch.nn.")
+    return name if is_torch and name and _WEIGHTED.fullmatch(f"{name.rsplit('.', 1)[-1]}(") else None
+
+
+def _attributes(method: ast.FunctionDef) -> list[ast.Attribute]:
+    return [node for node in walk(method) if isinstance(node, ast.Attribute)]
 
 
 def _taken_care_of(cls: ClassFacts, name: str) -> bool:
     """Whether the container is never called from, or its modules reach torch in another way."""
     text, bare = cls.text, re.escape(name)
+    if _OWN_WAY.search(text) or "def load_weights(" in cls.module.text:
+        return True
+    others = [method for key, method in cls.methods.items() if key != "forward"]
+    movers = [method for method in others if _MOVES.search(cls.module.text_of(method))]
+    if any(
+        dotted_name(node) == name and isinstance(node.ctx, ast.Load)
+        for method in movers
+        for node in _attributes(method)
+    ):
+        return True
     if re.search(
         rf"(ModuleList|ModuleDict|Sequential)\(\s*\*?{bare}\b|add_module|register_module|setattr\(", text
     ):

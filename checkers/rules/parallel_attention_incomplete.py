@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ..facts.module import ClassFacts
 from ..finding import Finding
 from ..language import tr
 from ..rule import Rule, Symptom
@@ -26,6 +28,9 @@ _TRIPLES = (
     ("linear_q", "linear_k", "linear_v"),
 )
 _OUTPUTS = ("proj", "out_proj", "o_proj", "to_out", "wo", "linear_proj")
+_FEW_KEYS = re.compile(
+    r"kv_head|key_value_head|num_kv|n_kv|multi_query|query_group|head_kv|mqa|gqa", re.IGNORECASE
+)
 _LINEAR = "torch.nn.Linear"
 
 
@@ -43,7 +48,10 @@ class ParallelAttentionIncomplete(Rule):
     )
     symptom = Symptom.COST
     runtime = "no speed-up and no memory saved; shape error where split and whole projections meet"
-    limits = "Looks at attributes with the usual names; a layer chosen by a flag is not judged."
+    limits = (
+        "Looks at attributes with the usual names; a layer chosen by a flag is not judged, nor keys and values "
+        "that several heads share."
+    )
     guide = "Principle 10: complete tensor parallelism inside attention"
 
     bad = """
@@ -101,7 +109,7 @@ class ParallelAttentionIncomplete(Rule):
                 kinds = {name: _kind(obj.attrs.get(name)) for name in triple}
                 plain = [name for name, kind in kinds.items() if kind == _LINEAR]
                 split = [name for name, kind in kinds.items() if kind == COLUMN]
-                if plain and split:
+                if plain and split and not _shares_keys(cls, triple, plain):
                     value = obj.attrs[plain[0]]
                     assert isinstance(value, Obj)
                     yield self._finding(cls.name, plain[0], value, "nn.Linear", obj, split[0])
@@ -140,6 +148,11 @@ class ParallelAttentionIncomplete(Rule):
             kind=kind,
             parallel=parallel,
         )
+
+
+def _shares_keys(cls: ClassFacts, triple: tuple[str, ...], plain: list[str]) -> bool:
+    """Whether the heads of the query share few keys and values, which every rank may well compute."""
+    return triple[0] not in plain and _FEW_KEYS.search(cls.text) is not None
 
 
 def _gathers(analysis: Analysis, layer: Value) -> bool:

@@ -11,7 +11,7 @@ from ..facts.module import ClassFacts
 from ..facts.nodes import walk
 from ..finding import Finding
 from ..project.enclosing import calls_within, is_forked
-from ..project.project import External, dotted_name
+from ..project.project import External, Project, dotted_name
 from ..rule import Rule, Symptom
 from ..tpstate.parameter_events import ParameterMade
 from ..tpstate.verdicts import by_site, owner_name, place_of, site_place
@@ -43,7 +43,10 @@ class SameInitOnAllRanks(Rule):
     )
     symptom = Symptom.WRONG_NUMBERS
     runtime = "Nothing fails; the layer starts with repeated rows and training at tp=2 is worse than at tp=1."
-    limits = "Only for sizes divided by the TP size. Silent where the class mentions a generator, a seed or its rank."
+    limits = (
+        "Only for sizes divided by the TP size. Silent where the class mentions a generator, a seed or its rank, "
+        "and where the tree seeds each rank by its number."
+    )
     guide = "beyond the guide"
 
     bad = """
@@ -82,6 +85,8 @@ class SameInitOnAllRanks(Rule):
     """
 
     def check(self, analysis: Analysis) -> Iterator[Finding]:
+        if analysis.project.knowledge(_seeds_by_rank):
+            return
         for events in by_site(analysis.log.events, ParameterMade):
             event = events[0]
             if event.owner is None:
@@ -108,6 +113,16 @@ class SameInitOnAllRanks(Rule):
                     yield self.finding(
                         place_of(owner.module, node), object=owner.name, made=ast.unparse(node)
                     )
+
+
+_SEEDS_BY_RANK = re.compile(r"manual_seed(_all)?\([^)\n]*rank")
+
+
+def _seeds_by_rank(project: Project) -> bool:
+    """Whether the tree gives each rank a seed of its own."""
+    return any(
+        _SEEDS_BY_RANK.search(module.text) for module in project.modules if not project.is_framework(module)
+    )
 
 
 def _attribute(owner: ClassFacts, made: ast.AST) -> str | None:

@@ -14,6 +14,7 @@ from ..project.project import External
 from ..rule import Rule, Symptom
 from ..spmd.axes import last_name, size_axes, varies
 from ..spmd.frames import Frame, functions
+from ..spmd.gradient_norms import splits_models
 from ..spmd.names import DP, MODEL, WORLD, Axes, text_of
 from ..tpstate.fixes import insert_after, unsafe
 from ..tpstate.verdicts import place_of
@@ -44,8 +45,8 @@ class SamplerOverWorld(Rule):
     symptom = Symptom.WRONG_NUMBERS
     runtime = "Nothing fails: partial sums of different samples are added up, and most samples are never seen whole."
     limits = (
-        "Only in files that speak of tensor or pipeline parallelism. A sampler of the tree is judged where it is named "
-        "Sampler, Dataset or Loader and takes every n-th sample from its rank on."
+        "Only in files that speak of tensor or pipeline parallelism. A sampler of the tree is judged where it is "
+        "named Sampler, Dataset or Loader and takes every n-th sample from its rank on."
     )
     guide = "beyond the guide"
     fix_kind = "unsafe"
@@ -80,6 +81,8 @@ class SamplerOverWorld(Rule):
     """
 
     def check(self, analysis: Analysis) -> Iterator[Finding]:
+        if not analysis.project.knowledge(splits_models):
+            return
         for frame in functions(analysis.project, _DEALS, _MODEL_PARALLEL):
             for node in frame.scope.nodes:
                 found = _torch_sampler(node, frame) or (_strided(node, frame) if _is_own(frame) else None)

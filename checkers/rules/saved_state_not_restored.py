@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _SAVES, _LOADS = re.compile(r"\btorch\.save\("), re.compile(r"\btorch\.load\(")
 _PROGRESS = frozenset("step epoch iteration global_step iter start_epoch last_epoch num_updates".split())
+_TRAINS = re.compile(r"optim|\.backward\(|lr_scheduler")
 _PRIVATE = re.compile(r"optim|sched|scaler|rng|random|ema", re.IGNORECASE)
 
 
@@ -44,8 +45,8 @@ class SavedStateNotRestored(Rule):
     symptom = Symptom.WRONG_NUMBERS
     runtime = "Nothing fails; the loss jumps after each restart and runs another way."
     limits = (
-        "Only where one tree saves a dict with the state and resumes from it (it reads the step or epoch of the same "
-        "dict), and the key is written nowhere else."
+        "Only where one tree saves a dict with the state and resumes from it (it reads the step or epoch of the "
+        "same dict), and the key is written nowhere else."
     )
     guide = "beyond the guide"
 
@@ -134,6 +135,8 @@ def _resumed(project: Project) -> list[set[str]]:
             isinstance(node, ast.Call) and _is(frame, node, "torch.load") for node in frame.scope.nodes
         ):
             continue
+        if not _TRAINS.search(frame.module.text):
+            continue  # it evaluates: what it leaves is none of its business
         keys: set[str] = set()
         for node in frame.scope.nodes:
             if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):

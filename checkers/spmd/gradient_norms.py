@@ -173,6 +173,16 @@ def _plain(frame: Frame) -> set[str]:
     return {*frame.scope.parameters, *frame.scope.bound}
 
 
+_SPLITS = re.compile(
+    r"model_parallel|\bmegatron\.core\b|(tensor|pipeline)_parallel_|(Column|Row)\w*Parallel|ParallelEmbedding|\b(tp|pp)_(rank|group|size)"
+)
+
+
+def splits_models(project: Project) -> bool:
+    """Whether anything in the tree splits a model: groups for sequences, contexts or data alone do not."""
+    return any(_SPLITS.search(m.text) for m in project.modules if not project.is_copied_framework(m))
+
+
 def uses_stages(project: Project) -> bool:
     """Whether the tree runs a pipeline at all."""
     return any(_STAGES.search(module.text) for module in project.modules)

@@ -13,7 +13,7 @@ from .events import NoneUsed, PairUsed
 from .frames import Frame
 from .interpreter import Interpreter
 from .parameter_events import Divided
-from .symbols import Poly
+from .symbols import Poly, Quotient
 from .values import (
     HEADS,
     MAX_ITEMS,
@@ -101,7 +101,8 @@ def numbers(
         interp.emit(Divided, node, top=left, name=ast.unparse(top))
     a, b = poly_of(left), poly_of(right)
     if a is not None and b is not None:
-        return _symbolic(interp, op, a, b, _tags(op, left, right))
+        made = _symbolic(interp, op, a, b, _tags(op, left, right))
+        return _made_whole(made, left, right) if isinstance(op, ast.Mult) else made
     if isinstance(op, ast.Add | ast.Mult):
         joined = _sequences(interp, op, left, right)
         if joined is not None:
@@ -152,6 +153,18 @@ def _tags(op: ast.operator, left: Value, right: Value) -> frozenset[str]:
         if TP in mine or TP in theirs:
             tags -= {PER_RANK, tokens.LENGTH}
     return tags
+
+
+def _made_whole(product: Value, *factors: Value) -> Value:
+    """A share times what it was divided by: the division is gone, and with it the share."""
+    if isinstance(product, Sym) and PER_RANK in product.tags and not _is_divided(product):
+        if any(isinstance(factor, Sym) and _is_divided(factor) for factor in factors):
+            return Sym(product.poly, product.tags - {PER_RANK})
+    return product
+
+
+def _is_divided(size: Sym) -> bool:
+    return any(isinstance(atom, Quotient) for atoms, _ in size.poly.terms for atom in atoms)
 
 
 def _symbolic(interp: Interpreter, op: ast.operator, a: Poly, b: Poly, tags: frozenset[str]) -> Value:

@@ -63,10 +63,23 @@ def as_called(project: Project, row: Provider, module: ModuleFacts, arguments: I
     2023 (`megatron.model`, `from megatron import get_args`), and gives a layer no config may well be written for the
     Megatron-Core of that time, which took none.
     """
-    if row.name != "Megatron-Core" or row.kind not in BEFORE_CONFIG or "config" in arguments:
+    if row.name != "Megatron-Core" or row.kind not in BEFORE_CONFIG or "config" in arguments or row.source:
         return row
     old = any(_is_old_layout(edge) for edge in module.edges) or pins_old_core(project, module.path)
+    old = old or project.knowledge(_never_gives_config)
     return BEFORE_CONFIG[row.kind] if old else row
+
+
+_OF_NEW = re.compile(r"TransformerConfig|ModelParallelConfig|transformer_config|config=|config\.init_method")
+_BUILT = re.compile(r"\b(Column|Row)ParallelLinear\(")
+_SEVERAL = 3
+
+
+def _never_gives_config(project: Project) -> bool:
+    """Whether the tree builds several layers and knows of no config for any, as code before 0.3."""
+    texts = [module.text for module in project.modules if not project.is_copied_framework(module)]
+    built = sum(len(_BUILT.findall(text)) for text in texts)
+    return built >= _SEVERAL and not any(_OF_NEW.search(text) for text in texts)
 
 
 def _is_old_layout(edge: ImportEdge) -> bool:

@@ -3,7 +3,7 @@ from torch.nn import functional as F
 
 
 class RowParallelLinear(nn.Module):
-    def __init__(self, input_size, output_size, *, config, init_method, bias, input_is_parallel, skip_bias_add):
+    def __init__(self, input_size, output_size, *, init_method, bias, input_is_parallel, skip_bias_add, config=None):
         super().__init__()
         self.weight = nn.Parameter(init_method(output_size, input_size))
         self.bias = None

@@ -1,0 +1,16 @@
+from megatron.core.tensor_parallel import ColumnParallelLinear
+from torch import nn
+
+
+class DistributedMix(nn.Module):
+    def __init__(self, dim, config):
+        super().__init__()
+        self.inner = ColumnParallelLinear(dim, dim, config=config, init_method=config.init_method)
+
+    def forward(self, x):
+        return self.inner(x)[0] + self.table + self.offset
+
+
+def prepare(self, table, offset):
+    self.table = table
+    setattr(self.inner, "offset", offset)
