@@ -60,6 +60,10 @@ class _Joined(Translatable):
         return catalog.get(self.template, self.template).join(parts)
 
 
+TRANSLATABLE: dict[str, type[Translatable]] = {"Translatable": Translatable, "_Joined": _Joined}
+"""The kinds of texts that `tr` and `listed` make, by name."""
+
+
 def tr(template: str, /, **fields: Any) -> str:
     """The English text of a %-template and its fields; `%%` is a percent sign where there are fields."""
     kept = {

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from .files.walk import is_ignored, patterns
+from .finding import Finding
 from .language import tr
 from .rule import Rule
 from .rules import all_rules
@@ -47,13 +48,20 @@ def ignored_files(settings: Settings) -> Callable[[Path, str], bool]:
     return is_ignored_in
 
 
-def failing(settings: Settings) -> set[str]:
-    """The symbols of the rules whose findings make the exit code 1.
+def check_names(settings: Settings) -> None:
+    """Refuse names that match no rule.
 
     Raises:
-        SettingsError: a name of `fail_on` matches no rule.
+        SettingsError: there is one, in any of the settings that name rules.
     """
-    return {rule.symbol for rule in _matching(settings.fail_on, "fail-on")}
+    selected_rules(settings)
+    ignored_files(settings)
+    _matching(settings.fail_on, "fail-on")
+
+
+def is_failing(finding: Finding, settings: Settings) -> bool:
+    """Whether a finding makes the exit code 1."""
+    return any(_matches(finding, name) for name in settings.fail_on)
 
 
 def find_rules(name: str) -> tuple[Rule, ...]:
@@ -84,7 +92,7 @@ def _matching(names: tuple[str, ...], key: str) -> set[Rule]:
     return found
 
 
-def _matches(rule: Rule, name: str) -> bool:
+def _matches(rule: Rule | Finding, name: str) -> bool:
     return name == rule.symbol or (bool(re.fullmatch(r"[EWRC]\d*", name)) and rule.code.startswith(name))
 
 

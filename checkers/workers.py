@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 from collections.abc import Sequence
 
+from .files import disk
 from .finding import Finding, Skipped
 from .language import tr
 from .rule import Rule
@@ -26,14 +27,18 @@ def apply_rules(rules: Sequence[Rule], analysis: Analysis, jobs: int) -> list[Ou
     _shared.append((rules, analysis))
     try:
         with multiprocessing.get_context("fork").Pool(min(jobs, len(rules))) as pool:
-            return pool.map(_apply_shared, range(len(rules)), chunksize=4)
+            found = pool.map(_apply_shared, range(len(rules)), chunksize=4)
+        for _, reads in found:
+            disk.pass_on(reads)
+        return [outcome for outcome, _ in found]
     finally:
         _shared.pop()
 
 
-def _apply_shared(index: int) -> Outcome:
+def _apply_shared(index: int) -> tuple[Outcome, disk.Reads]:
     rules, analysis = _shared[-1]
-    return _apply(rules[index], analysis)
+    with disk.watched() as reads:
+        return _apply(rules[index], analysis), reads
 
 
 def _apply(rule: Rule, analysis: Analysis) -> Outcome:

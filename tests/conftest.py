@@ -7,6 +7,7 @@ import pytest
 from tests import worlds
 
 os.environ["LC_ALL"] = "C.UTF-8"  # the tests read English, wherever they run
+os.environ["ONESCIENCE_CHECK_CACHE"] = ""  # and see what a run says, not what an earlier one said
 
 
 @pytest.fixture(autouse=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -12,8 +13,9 @@ from pathlib import Path
 from ..finding import Skipped
 from ..language import tr
 from ..settings import Settings
+from . import disk
 from .context import users
-from .prefilter import is_relevant, speaks_of_ranks
+from .prefilter import is_in, is_relevant, speaks_of_ranks
 from .roots import Folders, import_roots, package_folders, project_root
 from .source import SourceFile, Unusable, checked, decode, parse, read_bytes
 from .walk import Rules, is_ignored, outer_rules, patterns, walk
@@ -57,13 +59,12 @@ class FileSet:
 
         `edited` gives the bytes of files whose text is not (or not yet) that on disk.
         """
-        names = tuple(row["name"].rsplit(".", 1)[-1].encode() for row in settings.providers)
-        found = cls(_edited=edited or {}, _names=names)
+        found = cls(_edited=edited or {}, _names=cls.words(settings))
         given = list(dict.fromkeys(Path(os.path.abspath(path)) for path in paths))
-        named = {path for path in given if path in found._edited or os.path.isfile(path)}
+        named = {path for path in given if path in found._edited or disk.is_file(path)}
         found.targets |= named
         for path in given:
-            if os.path.isdir(path):
+            if disk.is_folder(path):
                 below = {Path(name) for name in found._walk(path, settings)}
                 found.targets |= below
                 if not below:
@@ -71,7 +72,7 @@ class FileSet:
             elif path not in named:
                 found.unusable.append(Skipped(display(path), _why_no_file(path)))
         found.seen = len(found.targets)
-        around = {project_root(path, found._folders) for path in given if os.path.exists(path)}
+        around = {project_root(path, found._folders) for path in given if disk.exists(path)}
         projects = sorted(project for project in around if project is not None)
         with _no_collection():
             for path in found.targets:
@@ -85,11 +86,16 @@ class FileSet:
         found.packages = package_folders(projects, found._folders)
         return found
 
+    @staticmethod
+    def words(settings: Settings) -> tuple[bytes, ...]:
+        """What the sieve looks for besides its own words: the names of the user's layers."""
+        return tuple(row["name"].rsplit(".", 1)[-1].encode() for row in settings.providers)
+
     def load(self, path: Path) -> SourceFile | None:
         """Any other Python file, read when a name leads there; None when it is absent or cannot be parsed."""
         if path not in self._loaded:
             file = None
-            if self.exists(path) and os.path.isfile(path):
+            if self.exists(path) and disk.is_file(path):
                 try:
                     file = parse(path, display(path), read_bytes(path))
                 except Unusable as reason:
@@ -114,11 +120,16 @@ class FileSet:
                 found += [base.with_name(f"{base.name}.py"), base / "__init__.py"]
         return [path for path in found if self.exists(path)]
 
-    def unread(self) -> Iterable[bytes]:
-        """The bytes of the targets that were thrown out before they were parsed."""
+    def unread_has(self, mark: str, pattern: re.Pattern[str]) -> bool:
+        """Whether a target that was thrown out before it was parsed has a text; `mark` is in every such text."""
         for path in sorted(self.targets - self._loaded.keys()):
             with suppress(Unusable):
-                yield self._bytes(path)
+                data = self._bytes(path)
+                if is_in(data, mark, pattern):
+                    return True
+                disk.thrown_out(path)
+        disk.asked(mark, pattern.pattern)
+        return False
 
     @property
     def parsed(self) -> list[SourceFile]:
@@ -148,8 +159,10 @@ class FileSet:
             if is_named or is_relevant(data, self._names):
                 self._loaded[path] = file = parse(path, display(path), data)
                 self.files.append(file)
-            elif not data.isascii():
-                decode(data)
+            else:
+                if not data.isascii():
+                    decode(data)
+                disk.thrown_out(path)
         except Unusable as reason:
             self._loaded[path] = None
             self.skipped.append(Skipped(display(path), str(reason)))
@@ -166,6 +179,8 @@ class FileSet:
                     data = self._bytes(path)
                     if is_relevant(data, self._names):
                         others[path] = data
+                    else:
+                        disk.thrown_out(path)
         inside = [path for path in self.targets if path.is_relative_to(project)]
         for path in users(inside, others, project):
             if not speaks_of_ranks(others[path]):
@@ -192,9 +207,9 @@ def display(path: Path | str) -> str:
 
 
 def _why_no_file(path: Path) -> str:
-    if os.path.islink(path):
+    if disk.is_link(path):
         return tr("broken symbolic link, or a loop of links")
-    return tr("not a file or folder") if os.path.exists(path) else tr("no such file or folder")
+    return tr("not a file or folder") if disk.exists(path) else tr("no such file or folder")
 
 
 def _pass_over(_: Skipped) -> None:

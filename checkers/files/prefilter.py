@@ -49,6 +49,11 @@ def is_relevant(data: bytes, more: Sequence[bytes] = ()) -> bool:
     )
 
 
+def is_in(data: bytes, mark: str, pattern: re.Pattern[str]) -> bool:
+    """Whether a file has a text, looked for only where it has `mark`."""
+    return mark.encode() in data and pattern.search(data.decode(errors="replace")) is not None
+
+
 _SPLIT = re.compile(
     rb"(?:Column|Row|Tensor)Parallel|ParallelLinear|_parallel|\wDistributed[A-Z]|[Ss]tage_?\d|set_input_tensor"
 )

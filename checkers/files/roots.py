@@ -10,7 +10,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from .source import SourceFile, read_regular
+from . import disk
+from .source import SourceFile
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -30,7 +31,7 @@ class Folders:
         """What the folder holds; nothing when it cannot be read."""
         if (known := self._names.get(folder)) is None:
             try:
-                known = frozenset(os.listdir(folder))
+                known = frozenset(entry.name for entry in disk.entries(folder))
             except OSError:
                 known = frozenset()
             self._names[folder] = known
@@ -48,7 +49,7 @@ def project_root(path: Path, folders: Folders) -> Path | None:
     None where there is neither: to walk whatever lies around a file could take for ever. For the same reason a home
     folder is no project, even when its settings are under version control.
     """
-    start = path if os.path.isdir(path) else path.parent
+    start = path if disk.is_folder(path) else path.parent
     home = Path(os.path.expanduser("~"))  # stays as it is for a user without a home folder
     for folder in (start, *start.parents):
         if folder != home and folders.names(str(folder)).intersection(MARKERS):
@@ -75,7 +76,9 @@ def import_roots(
     """
     tops = [Path(top) for top in (*projects, *given)]
     roots = {
-        folder for folder in tops if os.path.isdir(folder) and "__init__.py" not in folders.names(str(folder))
+        folder
+        for folder in tops
+        if disk.is_folder(folder) and "__init__.py" not in folders.names(str(folder))
     }
     roots |= {folder / "src" for folder in roots if "src" in folders.names(str(folder))}
     limits = {str(folder) for folder in tops}
@@ -128,7 +131,7 @@ def package_folders(projects: Iterable[Path], folders: Folders) -> dict[str, Pat
             if name in names:
                 for package, folder in read(project / name).items():
                     place = project / str(folder)
-                    if package and os.path.isdir(place):
+                    if package and disk.is_folder(place):
                         found[package] = place
     return found
 
@@ -136,7 +139,7 @@ def package_folders(projects: Iterable[Path], folders: Folders) -> dict[str, Pat
 def _cfg_mapping(path: Path) -> Mapping[str, Any]:
     parser = configparser.ConfigParser(interpolation=None)
     try:
-        parser.read_string(read_regular(path).decode())
+        parser.read_string(disk.read(path).decode())
     except (OSError, ValueError, configparser.Error):
         return {}
     lines = parser.get("options", "package_dir", fallback="").replace(",", "\n").splitlines()
@@ -146,7 +149,7 @@ def _cfg_mapping(path: Path) -> Mapping[str, Any]:
 
 def _toml_mapping(path: Path) -> Mapping[str, Any]:
     try:
-        table = tomllib.loads(read_regular(path).decode())["tool"]["setuptools"]["package-dir"]
+        table = tomllib.loads(disk.read(path).decode())["tool"]["setuptools"]["package-dir"]
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return {}
     return table if isinstance(table, dict) else {}

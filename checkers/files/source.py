@@ -6,9 +6,7 @@ import ast
 import codecs
 import errno
 import io
-import os
 import re
-import stat
 import sys
 import tokenize
 import warnings
@@ -18,10 +16,9 @@ from pathlib import Path
 
 from ..finding import Place
 from ..language import tr
+from . import disk
 from .nesting import LIMIT, is_too_deep
 
-MAX_BYTES = 8 * 2**20
-_NO_WAITING = getattr(os, "O_NONBLOCK", 0)
 _COOKIE = re.compile(rb"(?:[ \t\f]*(?:#[^\r\n]*)?\r?\n)?[ \t\f]*#[^\r\n]*?coding[:=][ \t]*[-\w.]+")
 
 
@@ -31,7 +28,7 @@ class Unusable(Exception):
 
 @dataclass(frozen=True, eq=False)
 class SourceFile:
-    """One parsed file. `text` has `\\n` line ends whatever the file has, so that lines are those of the parser.
+    """One file that can be parsed. `text` has `\\n` line ends whatever the file has, so that lines are the parser's.
 
     `display` is how messages name the file: relative to the working folder when inside it, with forward slashes.
     """
@@ -39,7 +36,12 @@ class SourceFile:
     path: Path
     display: str
     text: str
-    tree: ast.Module
+    parsed: ast.Module | None = None
+
+    @cached_property
+    def tree(self) -> ast.Module:
+        """The syntax tree; parsed here where nobody needed it so far."""
+        return self.parsed if self.parsed is not None else _tree(self.text, self.display)
 
     @cached_property
     def lines(self) -> list[str]:
@@ -65,32 +67,17 @@ class SourceFile:
         )
 
 
-def read_regular(path: str | Path) -> bytes:
-    """The bytes of a regular file; opening a pipe does not wait for somebody to write into it.
-
-    Raises:
-        OSError: it cannot be read, is no regular file, or is larger than `MAX_BYTES`.
-    """
-    with open(path, "rb", opener=lambda name, flags: os.open(name, flags | _NO_WAITING)) as file:
-        found = os.fstat(file.fileno())
-        if not stat.S_ISREG(found.st_mode):
-            raise OSError(errno.EINVAL, "Not a regular file")
-        if found.st_size > MAX_BYTES:
-            raise OSError(errno.EFBIG, f"Larger than {MAX_BYTES // 2**20} MB")
-        return file.read()
-
-
 def read_bytes(path: str | Path) -> bytes:
     """The bytes of a file that may hold Python source.
 
     Raises:
-        Unusable: it cannot be read, is larger than `MAX_BYTES`, or is binary.
+        Unusable: it cannot be read, is larger than `disk.MAX_BYTES`, or is binary.
     """
     try:
-        data = read_regular(path)
+        data = disk.read(path)
     except OSError as error:
         if error.errno == errno.EFBIG:
-            raise Unusable(tr("larger than %(size)s MB", size=MAX_BYTES // 2**20)) from None
+            raise Unusable(tr("larger than %(size)s MB", size=disk.MAX_BYTES // 2**20)) from None
         raise Unusable(why_unreadable(error)) from None
     return checked(data)
 
@@ -159,9 +146,7 @@ def parse(path: Path, display: str, data: bytes) -> SourceFile:
     """
     text = decode(data)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # such as an invalid escape in a string: not ours to report
-            tree = ast.parse(text, display)
+        tree = _tree(text, display)
     except SyntaxError as error:
         version = f"Python {sys.version_info.major}.{sys.version_info.minor}"
         raise Unusable(
@@ -179,3 +164,9 @@ def parse(path: Path, display: str, data: bytes) -> SourceFile:
     if is_too_deep(tree):
         raise Unusable(tr("nested deeper than %(limit)s levels", limit=LIMIT))
     return SourceFile(path, display, text, tree)
+
+
+def _tree(text: str, display: str) -> ast.Module:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # such as an invalid escape in a string: not ours to report
+        return ast.parse(text, display)

@@ -13,7 +13,7 @@ from pathspec import GitIgnoreSpec
 
 from ..finding import Skipped
 from ..language import tr
-from .source import read_regular
+from . import disk
 
 # Folders that hold other people's code or build results, in every project.
 NEVER = frozenset(
@@ -36,8 +36,7 @@ def walk(
     while todo:
         folder, rules = todo.pop()
         try:
-            with os.scandir(folder) as found:
-                entries = sorted(found, key=lambda entry: entry.name)
+            entries = disk.entries(folder)
         except OSError as error:
             skip(
                 Skipped(
@@ -69,17 +68,16 @@ _ELSEWHERE = tr("seen under its own name")
 def _refused_link(entry: os.DirEntry[str], top: Path) -> str:
     """Why a link is not followed; empty for a link to a Python file."""
     python = entry.name.endswith(".py")
-    try:
-        is_folder = entry.is_dir()
-        is_there = is_folder or entry.is_file()
-    except OSError:
+    kind = disk.kind(entry.path)
+    is_folder, is_there = kind == "ld", kind in ("ld", "lf")
+    if kind == disk.LOOP:
         return tr("symbolic link loop") if python else _ELSEWHERE
     if not is_there:
         return tr("broken symbolic link") if python else _ELSEWHERE
-    target = os.path.realpath(entry.path)
+    target = disk.real(entry.path)
     if is_folder and (entry.path + os.sep).startswith(target + os.sep):
         return tr("symbolic link loop")
-    if (target + os.sep).startswith(os.path.realpath(top) + os.sep):
+    if (target + os.sep).startswith(disk.real(top) + os.sep):
         return _ELSEWHERE
     return tr("symbolic link to a folder outside the tree: name that folder to check it") if is_folder else ""
 
@@ -98,7 +96,7 @@ def is_ignored(path: str, rules: Rules, folder: bool = False) -> bool:
 def read_ignore_file(folder: str) -> Rules:
     """The rules of a folder's .gitignore; none when there is no readable one."""
     try:
-        data = read_regular(os.path.join(folder, ".gitignore"))
+        data = disk.read(os.path.join(folder, ".gitignore"))
         return patterns(folder, tuple(data.decode(errors="replace").splitlines()))
     except OSError:
         return ()
@@ -179,6 +177,6 @@ def outer_rules(top: Path) -> Rules:
     found: list[Rules] = []
     for above in top.parents:
         found.append(read_ignore_file(str(above)))
-        if (above / ".git").exists():
+        if disk.exists(above / ".git"):
             return tuple(rule for rules in reversed(found) for rule in rules)
     return ()

@@ -36,16 +36,16 @@ def baseline(
 
 
 def _accept(paths: Sequence[Path], settings: Settings, update: bool) -> int:
-    from ..engine import run
-    from ..files.discovery import FileSet, display
+    from ..cache.answer import answer
+    from ..files.discovery import display
     from ..history.baseline import Baseline, covered, shown, write_baseline
     from ..selection import selected_rules
 
     symbols = {rule.symbol for rule in selected_rules(settings)}
     accepted = Baseline.of(settings)
     with progress() as step:
-        files = FileSet.gather(paths, settings)
-        found = run(paths, settings, step, files).findings
+        answered = answer(paths, settings, step)
+    files, found = answered.files, answered.result.findings
     new, known, left = accepted.split(found, files)
     is_covered = covered(accepted, paths, files, symbols)
     stale = {entry: count for entry, count in left.items() if is_covered(entry)}

@@ -16,6 +16,7 @@ from ..finding import Finding, Result
 from ..language import of_locale, tr, use
 from ..settings import Settings, SettingsError, load_settings, words
 from .baseline_command import baseline
+from .cache_command import cache
 from .diagnose_command import diagnose
 from .exits import CLEAN, FAILED, FOUND
 from .fix_command import fix
@@ -98,6 +99,9 @@ def check(
         bool,
         typer.Option("--strict-baseline", help="Fail on entries of the baseline that are no longer found."),
     ] = False,
+    no_cache: Annotated[
+        bool, typer.Option("--no-cache", help="Neither use nor keep answers of earlier runs.")
+    ] = False,
     stdin_filename: Annotated[
         Path | None, typer.Option(metavar="PATH", help="Check standard input as the text of this file.")
     ] = None,
@@ -124,13 +128,14 @@ def check(
         print("\n".join(visible(line) for line in settings.lines()))
         raise typer.Exit(CLEAN)
     past = Past(given, settings, changed_since, use_baseline=not no_baseline, strict=strict_baseline)
-    code = _check(given, settings, shown, edited, past)
+    code = _check(given, settings, shown, edited, past, not no_cache)
     raise typer.Exit(CLEAN if exit_zero and code == FOUND else code)
 
 
 app.command()(report)
 app.command()(fix)
 app.command()(baseline)
+app.command()(cache)
 
 
 @app.command()
@@ -210,17 +215,19 @@ def main() -> None:
 
 
 def _check(
-    paths: Sequence[Path], settings: Settings, shown: Shown, edited: Mapping[Path, bytes], past: Past
+    paths: Sequence[Path],
+    settings: Settings,
+    shown: Shown,
+    edited: Mapping[Path, bytes],
+    past: Past,
+    is_cached: bool,
 ) -> int:
-    from ..engine import run
-    from ..files.discovery import FileSet
-    from ..selection import failing, selected_rules
+    from ..cache.answer import answer
 
-    fails = failing(settings)
-    selected_rules(settings)  # an unknown name is refused before any file is read
     with progress() as step:
-        files = FileSet() if past.is_idle else FileSet.gather(paths, settings, edited)
-        result = past.without_old(run(paths, settings, step, files), files)
+        asked = () if past.is_idle else paths
+        found = answer(asked, settings, step, edited, is_cached=is_cached)
+        files, result = found.files, past.without_old(found.result, found.files)
     for path in files.unusable:
         say(tr("%(path)s: %(reason)s", path=path.path, reason=path.reason))
     write(result, files, shown)
@@ -231,7 +238,7 @@ def _check(
         say(tr(said, path=skip.path, reason=skip.reason))
     if files.unusable or broken:
         return FAILED
-    return FOUND if is_open or past.fails(result) or _is_failing(result, fails, shown.strict) else CLEAN
+    return FOUND if is_open or past.fails(result) or _fails(result, settings, shown.strict) else CLEAN
 
 
 def _list_open(paths: Sequence[Path], settings: Settings) -> bool:
@@ -246,6 +253,8 @@ def _list_open(paths: Sequence[Path], settings: Settings) -> bool:
     return bool(lines)
 
 
-def _is_failing(result: Result, fails: set[str], strict: bool) -> bool:
+def _fails(result: Result, settings: Settings, strict: bool) -> bool:
+    from ..selection import is_failing
+
     counted: list[Finding] = result.findings + (result.undecided if strict else [])
-    return any(finding.symbol in fails for finding in counted)
+    return any(is_failing(finding, settings) for finding in counted)

@@ -14,6 +14,13 @@ from ..settings import Settings
 
 if TYPE_CHECKING:
     from ..files.discovery import FileSet
+    from ..history.changes import Change
+
+
+def _change(revision: str, paths: Sequence[Path]) -> Change:
+    from ..history.changes import Change  # it can run the engine, which takes long to import
+
+    return Change.since(revision, paths)
 
 
 class Past:
@@ -27,10 +34,9 @@ class Past:
         self, paths: Sequence[Path], settings: Settings, revision: str, *, use_baseline: bool, strict: bool
     ) -> None:
         from ..history.baseline import Baseline
-        from ..history.changes import Change
 
         self.paths, self.settings, self.strict = paths, settings, strict
-        self.change = Change.since(revision, paths) if revision else None
+        self.change = _change(revision, paths) if revision else None
         self.baseline = Baseline.of(settings) if use_baseline else None
 
     @property
@@ -50,13 +56,16 @@ class Past:
 
     def _without_accepted(self, result: Result, files: FileSet) -> Result:
         from ..history.baseline import covered, shown
-        from ..selection import selected_rules
 
         assert self.baseline is not None
         new, accepted, left = self.baseline.split(result.findings, files)
-        symbols = {rule.symbol for rule in selected_rules(self.settings)}
-        is_covered = covered(self.baseline, self.paths, files, symbols)
-        stale = [] if self.change is not None else sorted(entry for entry in left if is_covered(entry))
+        stale = []
+        if left and self.change is None:
+            from ..selection import selected_rules
+
+            symbols = {rule.symbol for rule in selected_rules(self.settings)}
+            is_covered = covered(self.baseline, self.paths, files, symbols)
+            stale = sorted(entry for entry in left if is_covered(entry))
         return replace(
             result, findings=new, accepted=accepted, stale=[shown(entry, self.baseline) for entry in stale]
         )

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from astroid import nodes
 
-from ..engine import run
-from ..files.discovery import FileSet
+from ..cache.answer import answer
+from ..files.disk import digest
 from ..files.prefilter import is_relevant
 from ..files.roots import Folders, project_root
-from ..files.source import Unusable, decode
 from ..finding import Finding
 from ..history.baseline import Baseline
 from ..language import tr
@@ -32,17 +32,15 @@ class _Project:
     root: Path
     named: list[Path] = field(default_factory=list)
     edited: dict[Path, bytes] = field(default_factory=dict)
-    hashes: dict[Path, int] = field(default_factory=dict)
+    contents: Mapping[Path, str] = field(default_factory=dict)
     targets: set[Path] = field(default_factory=set)
     findings: dict[Path, list[Finding]] = field(default_factory=dict)
     broken: dict[Path, str] = field(default_factory=dict)
 
     def analyse(self, settings: Settings) -> None:
-        files = FileSet.gather([self.root, *self.named], settings, self.edited)
-        result = run([self.root, *self.named], settings, file_set=files)
-        self.hashes = {file.path: hash(file.text) for file in files.files}
-        self.targets = files.targets
-        shown = Baseline.of(settings).split(result.findings, files)[0]
+        found = answer([self.root, *self.named], settings, edited=self.edited)
+        result, self.contents, self.targets = found.result, found.contents, found.files.targets
+        shown = Baseline.of(settings).split(result.findings, found.files)[0]
         by_path: dict[Path, list[Finding]] = defaultdict(list)
         for finding in shown + [finding for finding in result.suppressed if finding.decided]:
             by_path[Path(finding.place.path).absolute()].append(finding)
@@ -55,12 +53,9 @@ class _Project:
 
     def knows(self, path: Path, data: bytes) -> bool:
         """Whether the last run saw the file as it is now."""
-        if path not in self.hashes:
+        if path not in self.contents:
             return path in self.targets and not is_relevant(data)
-        try:
-            return self.hashes[path] == hash(decode(data))
-        except Unusable:
-            return True
+        return self.contents[path] == digest(data)
 
 
 class Projects:

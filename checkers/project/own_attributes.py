@@ -65,8 +65,7 @@ def _is_extended(project: Project, cls: ClassFacts) -> bool:
     name = re.escape(cls.name)
     if re.search(rf"(?m)^\s+class\s+\w+\([^)]*\b{name}\b", cls.module.text):
         return True  # a subclass in a function
-    derived = re.compile(rf"class\s+\w+\([^)]*\b{name}\b".encode())
-    if any(cls.name.encode() in data and derived.search(data) for data in project.files.unread()):
+    if project.files.unread_has(cls.name, re.compile(rf"class\s+\w+\([^)]*\b{name}\b")):
         return True
     changed = re.compile(rf"\b(setattr|type)\([^()\n]*\b{name}\b")
     return any(cls.name in module.text and changed.search(module.text) for module in project.modules)
@@ -146,7 +145,7 @@ class _Calls:
         wanted = re.compile(pattern)
         if any(wanted.search(module.text) for module in self._project.modules):
             return True
-        return any(wanted.search(data.decode(errors="replace")) for data in self._project.files.unread())
+        return self._project.files.unread_has("", wanted)
 
 
 def _refused(cls: ClassFacts) -> Iterator[ast.AST]:
@@ -214,7 +213,4 @@ def set_outside(project: Project, name: str) -> bool:
     )
     if any(name in module.text and pattern.search(module.text) for module in project.modules):
         return True
-    mark = name.encode()
-    return any(
-        mark in data and pattern.search(data.decode(errors="replace")) for data in project.files.unread()
-    )
+    return project.files.unread_has(name, pattern)

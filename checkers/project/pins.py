@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from ..files import disk
 from .project import Project
 
 _FILES = re.compile(r"(requirements.*\.(txt|in)|pyproject\.toml|setup\.(cfg|py))$")
@@ -46,6 +47,7 @@ def _is_old(sign: str, version: str) -> bool:
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text("utf-8", "replace") if path.is_file() and path.stat().st_size < _LARGEST else ""
+        data = disk.read(path)
     except OSError:
         return ""
+    return data.decode("utf-8", "replace") if len(data) < _LARGEST else ""

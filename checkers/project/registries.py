@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from ..facts.module import ClassFacts, ModuleFacts
 from ..facts.nodes import walk
+from ..files import disk
 from ..language import tr
 from .project import External, Project, ValueRef, dotted_name
 
@@ -134,7 +135,11 @@ def _unreadable(project: Project, module: ModuleFacts, dotted: str) -> str | Non
     base = project.root_of(module.path).joinpath(*module.absolute(dotted).split("."))
     candidates = (base.with_name(f"{base.name}.py"), base / "__init__.py", base.with_name(f"{base.name}.pyi"))
     found = [path for path in candidates if project.files.exists(path)]
-    found += [path for path in base.parent.glob(f"{base.name}.*") if path.suffix in (".so", ".pyd", ".pyx")]
+    found += [
+        path
+        for path in disk.matching(base.parent, f"{base.name}.*")
+        if path.suffix in (".so", ".pyd", ".pyx")
+    ]
     return str(found[0]) if found else None
 
 

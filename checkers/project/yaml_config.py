@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from typing import Any
 
 import yaml
 
+from ..files import disk
 from ..language import tr
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -30,11 +32,12 @@ class YamlFile:
 def read_yaml(path: Path) -> YamlFile:
     """The content of a YAML file, or the reason why it cannot be used; never raises."""
     try:
-        if not path.is_file():
+        if not disk.is_file(path):
             return YamlFile(path, problem=tr("there is no such file"))
-        if path.stat().st_size > _MAX_BYTES:
+        data = disk.read(path)
+        if len(data) > _MAX_BYTES:
             return YamlFile(path, problem=tr("it is larger than %(size)s MB", size=_MAX_BYTES // 2**20))
-        text = path.read_text("utf-8-sig")
+        text = io.TextIOWrapper(io.BytesIO(data), "utf-8-sig").read()
     except (OSError, UnicodeDecodeError) as error:
         return YamlFile(path, problem=tr("it cannot be read: %(error)s", error=_one_line(error)))
     if _is_template(text):

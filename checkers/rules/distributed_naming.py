@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..facts.module import ClassFacts
+from ..files import disk
 from ..finding import Finding
 from ..language import tr
 from ..project.distributed import distributed_classes, is_named_distributed, original_of, original_path
@@ -135,7 +136,7 @@ class DistributedNaming(Rule):
         stems = {module.path.stem.lower().replace("_", "")}
         original = original_path(module.path)
         named = any(cls.name.lower() in stems for cls in classes) or (
-            original is not None and original.is_file()
+            original is not None and disk.is_file(original)
         )
         for cls in classes[1:] if named else ():
             yield from self._shares_file(project, cls)

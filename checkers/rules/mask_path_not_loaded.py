@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..files.source import read_regular
+from ..files import disk
 from ..finding import Finding
 from ..language import tr
 from ..project.mask_code import TENSOR_ONLY, first_use, loads_path, mask_parameter, stays_array
@@ -132,9 +132,9 @@ def _reason(project: Project, stage: Stage, parameter: ast.arg) -> str | None:
 def _in_yaml(family: Family) -> str | None:
     for found in family.maps:
         folder = found.module.path.parent
-        for path in sorted([*folder.glob("*.y*ml"), *folder.glob("conf*/*.y*ml")])[:8]:
+        for path in sorted([*disk.matching(folder, "*.y*ml"), *disk.matching(folder, "conf*/*.y*ml")])[:8]:
             try:
-                text = read_regular(path).decode()
+                text = disk.read(path).decode()
             except (OSError, ValueError):
                 continue
             value = re.search(r"(?m)^\s*(?:mask|mask_full|mask_path)\s*:\s*(\S+\.(?:npy|npz|nc|pt|h5))", text)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..facts.module import ClassFacts, ModuleFacts
-from ..files.source import read_regular
+from ..files import disk
 from ..finding import Finding, Fix, joined
 from ..language import tr
 from ..project.stage_classes import hidden_base, megatron_base
@@ -212,9 +212,9 @@ def sharded_state_dict(self, prefix="", sharded_offsets=(), metadata=None):
 def _saves(script: ModuleFacts) -> bool:
     """Whether a training script, or a shell script beside it, asks for checkpoints: without, nothing is called."""
     texts = [script.text]
-    for path in sorted(script.path.parent.glob("*.sh")):
+    for path in disk.matching(script.path.parent, "*.sh"):
         with contextlib.suppress(OSError):
-            texts.append(read_regular(path).decode(errors="replace"))
+            texts.append(disk.read(path).decode(errors="replace"))
     return any(_SAVES.search(text) for text in texts)
 
 

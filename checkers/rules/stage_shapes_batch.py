@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..facts.module import ModuleFacts
-from ..files.source import read_regular
+from ..files import disk
 from ..finding import Finding, Fix
 from ..language import tr
 from ..project.training import ShapeConfig, Training, TrainingScript, spelled_out, whole_number
@@ -106,12 +106,12 @@ def _micro_batches(script: TrainingScript) -> set[int]:
     """Micro-batch sizes that the script and the files beside it set; 1 where none does."""
     texts = [script.module.text]
     for pattern in ("*.sh", "*.slurm", "*.yaml", "conf/*.yaml", "scripts/*.sh"):
-        texts += [_text(path) for path in sorted(script.module.path.parent.glob(pattern))[:20]]
+        texts += [_text(path) for path in disk.matching(script.module.path.parent, pattern)[:20]]
     return {int(found) for text in texts for found in _FLAG.findall(text)} or {1}
 
 
 def _text(path: Path) -> str:
     try:
-        return read_regular(path).decode(errors="ignore")
+        return disk.read(path).decode(errors="ignore")
     except OSError:
         return ""

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..facts.nodes import walk
+from ..files import disk
 from ..files.discovery import display
-from ..files.source import read_regular
 from ..finding import Evidence, Finding
 from ..language import tr
 from ..project.config_reads import Configs
@@ -191,7 +191,7 @@ def _same(default: ast.expr, value: object) -> bool:
 def _line(path: Path, name: str) -> int:
     """The line of a YAML file that sets a key; 1 where it cannot be found."""
     try:
-        lines = read_regular(path).decode().split("\n")
+        lines = disk.read(path).decode().split("\n")
     except (OSError, ValueError):
         return 1
     return next((i for i, line in enumerate(lines, 1) if re.match(rf"\s*{re.escape(name)}\s*:", line)), 1)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from onescience_check.checkers.files import source
+from onescience_check.checkers.files import disk
 from onescience_check.checkers.files.discovery import FileSet
 from onescience_check.checkers.files.source import Unusable, parse
 from onescience_check.checkers.settings import Settings
@@ -159,7 +159,7 @@ def test_unreadable_and_vanished_files(
             raise error
         return open(path, *rest, **options)
 
-    monkeypatch.setattr(source, "open", failing, raising=False)
+    monkeypatch.setattr(disk, "open", failing, raising=False)
     found = gather(tree)
     assert [(skip.path, skip.reason) for skip in found.skipped] == [("bad.py", reason)]
     assert [file.display for file in found.files] == ["good.py"]

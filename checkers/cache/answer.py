@@ -1,0 +1,145 @@
+"""What the engine says of some paths: by a run, or by an earlier one where a new run would see nothing else."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..files import disk
+from ..files.discovery import FileSet, display
+from ..files.source import SourceFile, Unusable, decode
+from ..finding import Result
+from ..settings import Settings
+from . import store
+from .packed import packed, unpacked
+from .tool import tool_name
+from .trace import Sight, noted, reads_of
+
+if TYPE_CHECKING:
+    from ..engine import Progress
+
+FORM = 1
+"""Counts the forms that answers have had: one of another form is not understood."""
+
+_BAD = (KeyError, TypeError, ValueError, AttributeError, IndexError)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A result, the files that it speaks of, and names for the contents that were read."""
+
+    result: Result
+    files: FileSet
+    contents: Mapping[Path, str]
+
+
+@dataclass
+class _Remembered(FileSet):
+    """The files of an earlier run: a text is read when it is asked for, and parsed only if its tree is."""
+
+    names: frozenset[Path] = frozenset()
+    texts: dict[Path, SourceFile | None] = field(default_factory=dict)
+
+    def source(self, shown: str) -> SourceFile | None:
+        path = Path(os.path.abspath(shown))
+        if path in self.names and path not in self.texts:
+            try:
+                self.texts[path] = SourceFile(path, display(path), decode(self._bytes(path)))
+            except Unusable:  # gone since a moment ago
+                self.texts[path] = None
+        return self.texts.get(path)
+
+
+def answer(
+    paths: Sequence[Path],
+    settings: Settings,
+    progress: Progress | None = None,
+    edited: Mapping[Path, bytes] | None = None,
+    *,
+    is_cached: bool = True,
+) -> Answer:
+    """Check the Python files under `paths`; `edited` gives the texts of files that are not those on disk.
+
+    Raises:
+        SettingsError: a name of the settings matches no rule.
+    """
+    key = _key(paths, settings, edited or {}) if is_cached else ""
+    found = _kept(key, settings, edited or {}) if is_cached else None
+    return found or _fresh(key, paths, settings, progress, edited or {})
+
+
+def _fresh(
+    key: str,
+    paths: Sequence[Path],
+    settings: Settings,
+    progress: Progress | None,
+    edited: Mapping[Path, bytes],
+) -> Answer:
+    from ..engine import run
+    from ..selection import check_names
+
+    check_names(settings)  # an unknown name is refused before any file is read
+    with disk.watched() as reads:
+        files = FileSet.gather(paths, settings, edited)
+        result = run(paths, settings, progress, files)
+    is_whole = not any(skip.reason.startswith("internal error") for skip in result.skipped)
+    if key and reads.is_steady and is_whole:
+        kept = {
+            "result": packed(result),
+            "targets": [str(path) for path in sorted(files.targets)],
+            "sources": [str(source.path) for source in files.parsed],
+            "skipped": packed(files.skipped),
+            "unusable": packed(files.unusable),
+            "seen": files.seen,
+        }
+        store.save(key, {"form": FORM, "reads": noted(reads), "kept": kept})
+    return Answer(result, files, _contents(reads, edited))
+
+
+def _kept(key: str, settings: Settings, edited: Mapping[Path, bytes]) -> Answer | None:
+    found = store.load(key)
+    try:
+        if found is None or found["form"] != FORM:
+            return None
+        reads, kept = reads_of(found["reads"]), found["kept"]
+        sight = Sight(reads, FileSet.words(settings))
+        if not sight.is_same():
+            return None
+        files = _Remembered(
+            targets=set(map(Path, kept["targets"])),
+            skipped=unpacked(kept["skipped"]),
+            unusable=unpacked(kept["unusable"]),
+            seen=int(kept["seen"]),
+            names=frozenset(map(Path, kept["sources"])),
+            _edited=edited,
+        )
+        made = Answer(unpacked(kept["result"]), files, _contents(reads, edited))
+    except _BAD:
+        return None
+    if sight.is_renewed:
+        store.save(key, {**found, "reads": noted(reads)})
+    return made
+
+
+def _contents(reads: disk.Reads, edited: Mapping[Path, bytes]) -> dict[Path, str]:
+    found = {Path(path): seen.digest for path, seen in reads.files.items() if seen.is_whole}
+    return {**found, **{path: disk.digest(data) for path, data in edited.items()}}
+
+
+def _key(paths: Sequence[Path], settings: Settings, edited: Mapping[Path, bytes]) -> str:
+    """A name for the question. How many processes answer it makes no difference."""
+    told: list[Any] = [getattr(settings, item.name) for item in fields(settings) if item.name != "jobs"]
+    parts = [
+        tool_name(),
+        os.getcwd(),
+        os.path.expanduser("~"),
+        sys.getrecursionlimit(),
+        [os.path.abspath(path) for path in paths],
+        told,
+        sorted((str(path), disk.digest(data)) for path, data in edited.items()),
+    ]
+    return disk.digest(repr(parts).encode(errors="surrogateescape"))
