@@ -135,17 +135,11 @@ class _Calls:
             or name == "set_input_tensor"
         ):
             return True
-        return self._has(rf"\.{name}\b|['\"]{name}['\"]")
+        return written_anywhere(self._project, name, re.compile(rf"\.{name}\b|['\"]{name}['\"]"))
 
     def _is_lent(self, cls: str, name: str) -> bool:
         """`other.forward = Cls.forward`: its `self` may be another object."""
-        return self._has(rf"\b{cls}\.{name}\b(?!\s*\()")
-
-    def _has(self, pattern: str) -> bool:
-        wanted = re.compile(pattern)
-        if any(wanted.search(module.text) for module in self._project.modules):
-            return True
-        return self._project.files.unread_has("", wanted)
+        return written_anywhere(self._project, name, re.compile(rf"\b{cls}\.{name}\b(?!\s*\()"))
 
 
 def _refused(cls: ClassFacts) -> Iterator[ast.AST]:
@@ -211,6 +205,11 @@ def set_outside(project: Project, name: str) -> bool:
         rf"|\b(setattr|__setattr__|register_\w+|add_module)\([^\n]*['\"]{word}['\"]"
         rf"|(?m:^(?:    )?self\.{word}\s*=[^=])"
     )
-    if any(name in module.text and pattern.search(module.text) for module in project.modules):
+    return written_anywhere(project, name, pattern)
+
+
+def written_anywhere(project: Project, word: str, pattern: re.Pattern[str]) -> bool:
+    """Whether a file of the tree holds a pattern, which holds a word; also a file with nothing parallel."""
+    if any(word in module.text and pattern.search(module.text) for module in project.modules):
         return True
-    return project.files.unread_has(name, pattern)
+    return project.files.unread_has(word, pattern)

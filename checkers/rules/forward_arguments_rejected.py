@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..finding import Evidence, Finding
 from ..language import Translatable, tr
 from ..project.dict_interface import dict_forward_of
+from ..project.own_attributes import set_outside
+from ..project.project import Project
 from ..rule import Rule, Symptom
 from ..tpstate.callers import (
     by_written_call,
@@ -17,7 +20,7 @@ from ..tpstate.callers import (
     through_super,
     written_in,
 )
-from ..tpstate.events import Rejected
+from ..tpstate.events import Rejected, Site
 from ..tpstate.verdicts import site_place
 
 if TYPE_CHECKING:
@@ -37,8 +40,9 @@ class ForwardArgumentsRejected(Rule):
     symptom = Symptom.CRASH
     runtime = "TypeError: forward() takes 2 positional arguments but 3 were given"
     limits = (
-        "Silent where the submodule cannot be told, where its forward is decorated or replaced, where a class has a "
-        "`__call__` of its own, for a call through `super()`, and where it depends on more than one open condition."
+        "Silent where the submodule cannot be told, where its forward is decorated or replaced, where code "
+        "elsewhere puts another module in its place, where a class has a `__call__` of its own, for a call through "
+        "`super()`, and where it depends on more than one open condition."
     )
     guide = "Principle 12: one forward interface for fusers"
     maturity = "stable"
@@ -93,6 +97,8 @@ class ForwardArgumentsRejected(Rule):
                 continue
             if "positional" in event.problem and dict_forward_of(analysis.project, cls) is not None:
                 continue  # said by submodule-not-given-dict
+            if _is_replaced(analysis.project, site):
+                continue
             method = cls.methods["forward"]
             yield self.finding(
                 site_place(site),
@@ -109,6 +115,12 @@ class ForwardArgumentsRejected(Rule):
                 problem=_without_self(event.problem),
                 takes=", ".join(parameters(method)) or tr("nothing"),
             )
+
+
+def _is_replaced(project: Project, site: Site) -> bool:
+    """Whether code elsewhere puts another module in the place of the one that the constructor builds."""
+    func = site.node.func if isinstance(site.node, ast.Call) else None
+    return isinstance(func, ast.Attribute) and set_outside(project, func.attr)
 
 
 def _without_self(problem: str) -> str:

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..finding import Finding
+from ..project.own_attributes import written_anywhere
+from ..project.project import Project
 from ..rule import Rule, Symptom
 from ..tpstate.events import AllHeadsMet, Reshaped
 from ..tpstate.states import State
@@ -83,6 +85,8 @@ class FullHeadsOnShardedValue(Rule):
         for events in by_site(analysis.log.events, Reshaped):
             wrong = [event for event in events if full_heads(event, event.equal) is not None]
             event = first_certain(wrong)
+            if event is not None and _is_divided_elsewhere(analysis.project, event):
+                continue
             if event is None:
                 whole = first_certain([event for event in events if _whole_width(event) is not None])
                 if whole is not None:
@@ -121,6 +125,18 @@ class FullHeadsOnShardedValue(Rule):
             advice="Use the size of one rank: heads per rank times the size of a head, which is `dim // num_heads`.",
             sizes=" x ".join(sizes),
         )
+
+
+def _is_divided_elsewhere(project: Project, event: Reshaped) -> bool:
+    """Whether code of the tree divides the very count, on the object that it is read from."""
+    heads = full_heads(event, event.equal)
+    size = event.sizes[heads] if heads is not None else None
+    names = [str(atom).rpartition(".")[2] for atom in size.poly.atoms()] if isinstance(size, Sym) else []
+    for name in filter(str.isidentifier, names):
+        divided = re.compile(rf"(?<!self)\.{name}\s*(//=|=[^=\n]*(//|divide\())")
+        if written_anywhere(project, name, divided):
+            return True
+    return False
 
 
 def _whole_width(event: Reshaped) -> int | None:

@@ -1,0 +1,2 @@
+def prepare(block, cached):
+    block.attention = cached

@@ -1,0 +1,3 @@
+def prepare(config, tp_size):
+    config.num_query_groups //= tp_size
+    return config
