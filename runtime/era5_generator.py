@@ -8,22 +8,17 @@ wind, geopotential from temperature by hydrostatic balance, humidity from temper
 consistent with each other, and a later sample can be predicted from an earlier one.
 """
 
-import argparse
-import os
-import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-import h5py
 import numpy as np
 
 from .era5 import CHANNELS, LEVELS, MASKS
-from .errors import UserError
+from .generator import check_sizes, run, write_fields
 
 _RADIUS, _OMEGA = 6.371e6, 7.292e-5  # m, 1/s
 _GAS, _GRAVITY = 287.0, 9.81  # J/kg/K, m/s2
-_HOURS = 6.0  # between two times
 _LOG_P = np.log(np.array(LEVELS) / 1000.0)  # of pressure over 1000 hPa
 
 
@@ -125,53 +120,15 @@ def generate(root: Path, years: Sequence[int], img_size: tuple[int, int], times:
     Raises:
         UserError: `root` exists, or the sizes make no sense.
     """
-    if root.exists():
-        raise UserError(f"{root} exists and is left alone: choose another folder")
-    if min(img_size) < 2 or times < 2 or not years:
-        raise UserError("at least 2 rows, 2 columns, 2 times and 1 year are needed")
-    draft = root.with_name(f".{root.name}.incomplete")
-    shutil.rmtree(draft, ignore_errors=True)
-    for folder in ("data", "stats", "static"):
-        (draft / folder).mkdir(parents=True)
+    check_sizes(years, img_size, times)
     planet = Planet(img_size, seed)
-    total = squares = np.zeros(len(CHANNELS))
-    for year in years:
-        with h5py.File(draft / "data" / f"{year}.h5", "w") as file:
-            shape = (times, len(CHANNELS), *img_size)
-            fields = file.create_dataset("fields", shape, "f4", chunks=(1, *shape[1:]))
-            fields.attrs["channels"] = list(CHANNELS)
-            for time in range(times):
-                frame = planet.state((year % 100) * 8766.0 + time * _HOURS)
-                fields[time] = frame
-                total = total + frame.mean(axis=(1, 2), dtype=np.float64)
-                squares = squares + np.square(frame, dtype=np.float64).mean(axis=(1, 2))
-    mean = total / (times * len(years))
-    deviation = np.sqrt(np.maximum(squares / (times * len(years)) - mean**2, 1e-24))
-    for name, values in (("global_means", mean), ("global_stds", deviation)):
-        np.save(draft / "stats" / f"{name}.npy", values.reshape(1, -1, 1, 1).astype(np.float32))
-    for name, mask in zip(MASKS, (planet.land, planet.topography, planet.soil), strict=True):
-        np.save(draft / "static" / f"{name}.npy", mask.astype(np.float32))
-    os.rename(draft, root)
+    static = dict(zip(MASKS, (planet.land, planet.topography, planet.soil), strict=True))
+    write_fields(root, years, img_size, times, CHANNELS, planet.state, static)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Generate as the command line says; 0 if done, 1 with a message if not."""
-    parser = argparse.ArgumentParser(
-        prog="python -m onescience_check.runtime.era5_generator", description=__doc__.split("\n")[0]
-    )
-    parser.add_argument("root", type=Path, help="folder to make")
-    parser.add_argument("--years", type=int, nargs="+", default=[2000, 2001], help="default: 2000 2001")
-    parser.add_argument("--img-size", type=int, nargs=2, default=[32, 64], metavar=("ROWS", "COLUMNS"))
-    parser.add_argument("--times", type=int, default=40, help="times per year, six hours apart (default: 40)")
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args(argv)
-    try:
-        generate(options.root, options.years, tuple(options.img_size), options.times, options.seed)
-    except (UserError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    print(f"wrote {options.root}: {len(options.years)} years of {options.times} times")
-    return 0
+    return run(generate, "onescience_check.runtime.era5_generator", __doc__.split("\n")[0], argv)
 
 
 def _unit(values: np.ndarray) -> np.ndarray:

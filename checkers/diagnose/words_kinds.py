@@ -65,14 +65,14 @@ WORDS: dict[str, KindWords] = {
         ("a stage does not set `config`, `pre_process`, `share_embeddings_and_output_weights` or `input_tensor` in `__init__`",
          "某个 stage 的 `__init__` 没有设置 `config`、`pre_process`、`share_embeddings_and_output_weights` 或 `input_tensor`"),
         ("set it in the `__init__` of every stage: `self.config = config`", "在每个 stage 的 `__init__` 里设置：`self.config = config`"),
-        f"{_MODELS}/pangu_stage.py",
+        f"{_MODELS}/pangu_stage1.py",
     ),
     "attribute-missing": KindWords(
         ("an object does not have the attribute that is read", "对象没有被读取的那个属性"),
         ("the class never sets it, sets it on some ranks or stages only, or the object is another one than the code believes",
          "该类从未设置它、只在部分 rank/stage 上设置，或对象并不是代码以为的那个"),
         ("set it in `__init__` on every path, or ask which stage this is before it is read", "在 `__init__` 的每条路径上设置，或读取前先判断所在 stage"),
-        f"{_MODELS}/pangu_stage.py",
+        f"{_MODELS}/pangu_stage1.py",
     ),
     "unpacking": KindWords(
         ("another number of values comes than is taken", "解包的个数与实际个数不符"),

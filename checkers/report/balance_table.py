@@ -6,7 +6,8 @@ from typing import Any
 
 from ..language import listed, tr
 from ..project.stages import Stage
-from ..tpstate.stage_models import KEPT_BY_ALL_RANKS, KEPT_SPLIT, Stack, stacks, weighed
+from ..tpstate.stage_balance import patch_cost, weighed
+from ..tpstate.stage_models import KEPT_BY_ALL_RANKS, KEPT_SPLIT, Stack, stacks
 from ..tpstate.stage_sizes import StageSizes
 from .model import BalanceRow, BalanceTable, BoundaryTable, Mark
 from .subjects import Subject
@@ -33,11 +34,12 @@ KEPT_MEANS = tr(
 def balance_table(subject: Subject, boundaries: BoundaryTable) -> BalanceTable:
     """One row for each stage; without figures, and with the reason, where one of them is not known."""
     family = subject.family
-    built = [(stage, stacks(subject.analysis, stage.cls)) for stage in family.stages]
+    given: list[dict[str, Any]] = [{} for _ in family.stages]
+    built = _built(subject, given)
     sizes = tr("default arguments")
     if _has_other_sizes(built, boundaries):
-        built, sizes = _as_started(subject), tr("sizes of the script")
-    found = weighed(built, sizes)
+        given, sizes = _as_started(subject), tr("sizes of the script")
+        built = _built(subject, given)
     if _has_other_sizes(built, boundaries):
         rows = tuple(
             BalanceRow(stage.cls.name, _layers(own), None, None, None, Mark.OPEN) for stage, own in built
@@ -48,6 +50,10 @@ def balance_table(subject: Subject, boundaries: BoundaryTable) -> BalanceTable:
         notes.append(tr("The stages are told apart at run time, so their work cannot be compared."))
     if any(_kept(own) for _, own in built):
         notes.append(KEPT_MEANS)
+    patches = [
+        patch_cost(subject.analysis, stage.cls, own) for stage, own in zip(family.stages, given, strict=True)
+    ]
+    found = weighed(built, sizes, patches)
     if found is None or not family.ordered:
         notes += [text for stage, own in built for text in _unknown(stage.cls.name, own, sizes)]
         rows = tuple(
@@ -64,7 +70,13 @@ def balance_table(subject: Subject, boundaries: BoundaryTable) -> BalanceTable:
                 sizes=sizes,
             )
         )
-    notes.append(tr("Embedding, sampling and recovery layers are not counted."))
+    notes.append(
+        tr(
+            "Patch embeddings and recoveries are counted, other embedding, sampling and recovery layers are not."
+        )
+        if found.is_estimate and any(patches)
+        else tr("Embedding, sampling and recovery layers are not counted.")
+    )
     costs = dict(found.costs)
     rows = tuple(
         BalanceRow(
@@ -80,8 +92,16 @@ def balance_table(subject: Subject, boundaries: BoundaryTable) -> BalanceTable:
     return BalanceTable(found.method, rows, tuple(notes), found.is_estimate)
 
 
-def _as_started(subject: Subject) -> list[tuple[Stage, list[Stack]]]:
-    """What the stages build with the arguments that a training script gives them."""
+def _built(subject: Subject, given: list[dict[str, Any]]) -> list[tuple[Stage, list[Stack]]]:
+    """What the stages build with these arguments in place of their defaults."""
+    stages = subject.family.stages
+    return [
+        (stage, stacks(subject.analysis, stage.cls, own)) for stage, own in zip(stages, given, strict=True)
+    ]
+
+
+def _as_started(subject: Subject) -> list[dict[str, Any]]:
+    """The arguments that a training script gives to the stages."""
     analysis, found = subject.analysis, []
     scripts = [(script, config) for script in subject.scripts for config in script.shape_configs]
     for stage in subject.family.stages:
@@ -90,7 +110,7 @@ def _as_started(subject: Subject) -> list[tuple[Stage, list[Stack]]]:
         for script, config in scripts:
             if method is not None and not given:
                 given = StageSizes(script, config).given(method[1]) or {}
-        found.append((stage, stacks(analysis, stage.cls, given)))
+        found.append(given)
     return found
 
 

@@ -52,7 +52,7 @@ def drop_path_table(subject: Subject) -> DropPathTable:
             DropPathRow(
                 stage.cls.name,
                 stack.attr or stack.style,
-                stack.depth,
+                stack.rated,
                 _rates(stack.rates),
                 _slice(stack.rates, total),
                 _rates(expected),
@@ -68,7 +68,7 @@ def _line(stack: Stack) -> tuple[str, int]:
 
 
 def _total(found: list[Stack]) -> int | None:
-    depths = [stack.depth for stack in found]
+    depths = [stack.rated for stack in found]
     return None if not depths or None in depths else sum(depth or 0 for depth in depths)
 
 

@@ -281,7 +281,7 @@ def _ramp(stack: Stack, name: ast.expr) -> str:
 
 def _is_full(stack: Stack) -> bool:
     """Whether there is one rate for each block."""
-    return stack.rates is not None and len(stack.rates) == stack.depth
+    return stack.rates is not None and len(stack.rates) == stack.rated
 
 
 def _text(rates: Sequence[float]) -> str:

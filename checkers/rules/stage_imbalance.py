@@ -9,7 +9,7 @@ from ..finding import Finding
 from ..language import tr
 from ..project.stages import Stages
 from ..rule import Rule, Symptom
-from ..tpstate.stage_models import balance
+from ..tpstate.stage_balance import balance
 from ..tpstate.verdicts import place_of
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ class StageImbalance(Rule):
     symptom = Symptom.COST
     runtime = "the other stages wait; out of memory on the largest"
     limits = (
-        "An estimate from default arguments; embedding, sampling and recovery layers are not counted. Silent "
-        "where a depth is not known."
+        "An estimate from default arguments: blocks, and patch embeddings and recoveries where their sizes are known; "
+        "sampling layers are not counted. Silent where a depth is not known."
     )
     guide = "Principle 9 (balance): within 20 %"
 

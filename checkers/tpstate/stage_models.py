@@ -1,20 +1,18 @@
 """What a model builds with its default arguments: stacks of blocks, their depths, drop-path rates and cost.
 
-The figures of the rules on depth, drop path and balance, and of the report's tables, come from here.
+The figures of the rules on depth and drop path, and of the report's tables, come from here.
 """
 
 from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
 from ..facts.module import ClassFacts
-from ..language import tr
-from ..project.stages import Family, Stage
 from .analysis import Analysis
 from .events import Built, Site
 from .values import Const, Heap, Obj, Seq, Value, poly_of
@@ -22,17 +20,24 @@ from .values import Const, Heap, Obj, Seq, Value, poly_of
 KEPT_BY_ALL_RANKS, KEPT_SPLIT = 2 + 2, 3 + 1 + 4 + 4
 """Numbers per token and channel that a block keeps: of its LayerNorms, and those that tensor parallelism splits."""
 
+PATCHES = ("img_size", "patch_size")
+
 BLOCK_COUNTS = ("depth", "num_layers", "n_layers", "num_blocks", "n_blocks", "depths")
 
-_PARTS = ("num_local", "num_global")
+_LOCAL, _GLOBAL, _EACH_LOCAL = "num_local", "num_global", "depth_local"
+"""Parts of a fuser: stacks of so many transformer blocks each, and attention between tokens and a few groups."""
 
 RATES = ("drop_path", "drop_path_rate", "drop_path_rates", "dpr", "drop_paths")
 
-_WIDTH = ("dim", "embed_dim", "hidden_size", "hidden_dim", "d_model")
+WIDTHS = ("dim", "embed_dim", "hidden_size", "hidden_dim", "d_model")
+
+CHANNELS = (*WIDTHS, "variables", "in_chans", "in_channels", "out_chans", "out_channels")
 
 HEAD_COUNTS = ("num_heads", "n_heads", "num_attention_heads", "nhead")
 
 _GRID = ("input_resolution", "resolution", "grid", "img_size")
+
+_GROUPS = ("num_groups", "n_groups")
 
 
 @dataclass(frozen=True)
@@ -40,7 +45,7 @@ class Stack:
     """Blocks that one call of a constructor makes. None where a number is not known.
 
     `tokens` is the number of tokens a sample has there, `window` the tokens of one attention window, `rates` the
-    drop-path rates of the blocks.
+    drop-path rates of the blocks. `grouped` of the blocks see `groups` groups instead of a window.
     """
 
     attr: str
@@ -53,13 +58,28 @@ class Stack:
     window: tuple[int, ...] | None
     rates: tuple[float, ...] | None
     has_rates: bool
+    grouped: int = 0
+    groups: int | None = None
+
+    @property
+    def rated(self) -> int | None:
+        """How many of the blocks take a drop-path rate: those that see groups may do without."""
+        if self.depth is None or (self.rates is not None and len(self.rates) == self.depth):
+            return self.depth
+        return self.depth - self.grouped
 
     @property
     def cost(self) -> int | None:
-        """Multiplications of one sample: depth x tokens x (12 dim^2 + 2 window dim), as in a transformer block."""
+        """Multiplications of one sample: depth x tokens x (12 dim^2 + 2 window dim), as in a transformer block.
+
+        Where it sees groups, a block projects the tokens to keys, values, queries, back, and with what they were: it
+        costs tokens x (6 dim^2 + 4 groups dim).
+        """
         if self.depth is None or self.dim is None or self.tokens is None or self.window is None:
             return None
-        return self.depth * self.tokens * (12 * self.dim**2 + 2 * math.prod(self.window) * self.dim)
+        block = 12 * self.dim**2 + 2 * math.prod(self.window) * self.dim
+        grouped = block if self.groups is None else 6 * self.dim**2 + 4 * self.groups * self.dim
+        return self.tokens * ((self.depth - self.grouped) * block + self.grouped * grouped)
 
     @property
     def kept_bytes(self) -> int | None:
@@ -72,37 +92,13 @@ class Stack:
         return self.depth * self.tokens * self.dim * (KEPT_BY_ALL_RANKS + KEPT_SPLIT) * 2
 
 
-@dataclass(frozen=True)
-class Balance:
-    """The work of the stages of a family: `costs` by stage, and whether they are multiplications or block counts."""
-
-    costs: tuple[tuple[Stage, int], ...]
-    is_estimate: bool
-    sizes: str = "default arguments"
-
-    @property
-    def mean(self) -> float:
-        return sum(cost for _, cost in self.costs) / len(self.costs)
-
-    def deviation(self, stage: Stage) -> float:
-        """How far a stage is from the mean: 0.25 is a quarter more."""
-        return dict(self.costs)[stage] / self.mean - 1
-
-    @property
-    def method(self) -> str:
-        """How it was estimated, in words."""
-        if self.is_estimate:
-            return tr("depth x tokens x (12 dim^2 + 2 window dim), %(sizes)s", sizes=self.sizes)
-        return tr("number of blocks, %(sizes)s", sizes=self.sizes)
-
-
 def stacks(
     analysis: Analysis, cls: ClassFacts, given: Mapping[str, Any] = MappingProxyType({})
 ) -> list[Stack]:
     """The stacks of blocks a model builds, in the order in which it builds them: with its default arguments, or with
     the values `given` in place of them (None where one is not known)."""
     found: dict[tuple[str, int, int], list[tuple[Built, Site]]] = {}
-    for event in analysis.built_by_default(cls, _is_stack, given):
+    for event in analysis.built_by_default(cls, is_counted, given):
         method = (
             analysis.project.method(event.obj.cls.facts, "__init__")
             if event.obj.cls.facts is not None
@@ -116,34 +112,21 @@ def stacks(
     return [_stack(analysis, cls, events) for events in found.values()]
 
 
-def balance(analysis: Analysis, family: Family) -> Balance | None:
-    """The work of each stage with default arguments, None where it cannot be told for every one."""
-    return weighed([(stage, stacks(analysis, stage.cls)) for stage in family.stages])
+def is_patches(method: ast.FunctionDef) -> bool:
+    """Whether a constructor makes a patch embedding or recovery: it takes cells, patches and two widths."""
+    names = {arg.arg for arg in (*method.args.args, *method.args.kwonlyargs)}
+    return names >= set(PATCHES) and len(names & set(CHANNELS)) == 2
 
 
-def weighed(
-    by_stage: Sequence[tuple[Stage, list[Stack]]], sizes: str = tr("default arguments")
-) -> Balance | None:
-    """The work of stages by what they build; `sizes` says with which sizes."""
-    if not all(found for _, found in by_stage):
-        return None
-    exact = [(stage, [stack.cost for stack in found]) for stage, found in by_stage]
-    if all(cost is not None for _, costs in exact for cost in costs):
-        return Balance(
-            tuple((stage, sum(cost or 0 for cost in costs)) for stage, costs in exact), True, sizes
-        )
-    counted = [(stage, [stack.depth for stack in found]) for stage, found in by_stage]
-    if all(depth is not None for _, depths in counted for depth in depths):
-        return Balance(
-            tuple((stage, sum(depth or 0 for depth in depths)) for stage, depths in counted), False, sizes
-        )
-    return None
+def is_counted(obj: Obj, method: ast.FunctionDef) -> bool:
+    """Whether what an object costs is counted as a whole."""
+    return _is_stack(obj, method) or is_patches(method)
 
 
 def _is_stack(obj: Obj, method: ast.FunctionDef) -> bool:
     names = {arg.arg for arg in (*method.args.args, *method.args.kwonlyargs)}
-    sized = bool(names & set(_WIDTH)) or bool(names & set(HEAD_COUNTS))
-    return sized and bool(names & {*BLOCK_COUNTS, *_PARTS} or names & set(RATES))
+    sized = bool(names & set(WIDTHS)) or bool(names & set(HEAD_COUNTS))
+    return sized and bool(names & {*BLOCK_COUNTS, _LOCAL, _GLOBAL} or names & set(RATES))
 
 
 def _in_constructor(analysis: Analysis, cls: ClassFacts, event: Built) -> Site | None:
@@ -162,12 +145,15 @@ def _in_constructor(analysis: Analysis, cls: ClassFacts, event: Built) -> Site |
 
 def _stack(analysis: Analysis, cls: ClassFacts, events: list[tuple[Built, Site]]) -> Stack:
     first, site = events[0]
-    args = _arguments(analysis, first)
+    args = arguments(analysis, first)
     depth = _first_number(args, BLOCK_COUNTS)
-    parts = [_integer(args[name]) for name in _PARTS if name in args]
-    if parts and (depth is not None or not any(name in args for name in BLOCK_COUNTS)):
-        each = 1 if depth is None else depth  # a stack in each part
-        depth = None if None in parts else each * sum(part or 0 for part in parts)
+    local, grouped = (integer(args.get(name, Const(0))) for name in (_LOCAL, _GLOBAL))
+    if _LOCAL in args or _GLOBAL in args:
+        each = integer(args.get(_EACH_LOCAL, Const(1)))
+        if any(name in args for name in BLOCK_COUNTS):  # a stack in each part
+            each, grouped = depth, _times(depth, grouped)
+        own = _times(each, local)
+        depth = None if own is None or grouped is None else own + grouped
     elif not any(name in args for name in BLOCK_COUNTS):
         depth = len(events)
     rates: list[float] | None = []
@@ -182,16 +168,18 @@ def _stack(analysis: Analysis, cls: ClassFacts, events: list[tuple[Built, Site]]
         style=first.obj.cls.dotted.rsplit(".", 1)[-1],
         site=site,
         depth=depth,
-        dim=_first_number(args, _WIDTH),
+        dim=_first_number(args, WIDTHS),
         heads=_first_number(args, HEAD_COUNTS),
-        tokens=_product(next((args[name] for name in _GRID if name in args), None)),
+        tokens=product(next((args[name] for name in _GRID if name in args), None)),
         window=_integers(args.get("window_size")),
         rates=tuple(rates) if rates else None,
         has_rates=has_rates,
+        grouped=grouped or 0,
+        groups=_first_number(args, _GROUPS),
     )
 
 
-def _arguments(analysis: Analysis, event: Built) -> dict[str, Value]:
+def arguments(analysis: Analysis, event: Built) -> dict[str, Value]:
     """The arguments of a constructor by name, plain defaults included."""
     args = dict(event.obj.args)
     facts = event.obj.cls.facts
@@ -216,14 +204,19 @@ def _attribute_of(analysis: Analysis, cls: ClassFacts, site: Site) -> str:
     return ""
 
 
-def _integer(value: Value | None) -> int | None:
+def integer(value: Value | None) -> int | None:
+    """The whole number that a value is, None where it is not known."""
     poly = poly_of(value) if value is not None else None
     constant = poly.constant if poly is not None else None
     return int(constant) if constant is not None and constant.denominator == 1 else None
 
 
+def _times(a: int | None, b: int | None) -> int | None:
+    return None if a is None or b is None else a * b
+
+
 def _first_number(args: dict[str, Value], names: tuple[str, ...]) -> int | None:
-    return next((_integer(args[name]) for name in names if name in args), None)
+    return next((integer(args[name]) for name in names if name in args), None)
 
 
 def _items(value: Value | None) -> tuple[Value, ...] | None:
@@ -234,11 +227,12 @@ def _items(value: Value | None) -> tuple[Value, ...] | None:
 
 def _integers(value: Value | None) -> tuple[int, ...] | None:
     items = _items(value)
-    found = [_integer(item) for item in items] if items is not None else [_integer(value)]
+    found = [integer(item) for item in items] if items is not None else [integer(value)]
     return None if None in found else tuple(number or 0 for number in found)
 
 
-def _product(value: Value | None) -> int | None:
+def product(value: Value | None) -> int | None:
+    """The product of whole numbers, None where one is not known."""
     found = _integers(value)
     return math.prod(found) if found else None
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from ..facts.module import ClassFacts
 from ..project.project import FunctionRef
 from .binding import bind
-from .entering import Trace, enter, enter_super, is_super, own_method, run_local, run_method
+from .entering import Trace, enter, enter_super, is_super, own_method, passed_on, run_local, run_method
 from .frames import Frame, OwnLayer
 from .names import (
     ACTIVATIONS,
@@ -83,6 +83,10 @@ def apply(
         return _checkpoint(args, names, spots, node, frame, trace)
     if isinstance(callee.ref, ClassFacts) or (name[:1].isupper() and name not in SAME):
         return _built(callee, args, names, spots, node, frame)
+    if isinstance(callee.ref, FunctionRef):
+        whole = passed_on(callee.ref, args, names, frame, trace)
+        if whole is not None:
+            return whole
     return _operation(name, args, names, list(spots), node, frame, callee.ref)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ..facts.module import ClassFacts
+from ..project.project import FunctionRef
 from .binding import bind, defaults
 from .frames import Frame
 from .names import is_config
@@ -101,3 +102,24 @@ def run_local(
         return trace(function.body, inner)
     result = frame.side.run(function.body, inner)
     return result if result is not None else frame.constant(None, node)
+
+
+def passed_on(
+    ref: FunctionRef, args: list[Node], names: list[str], frame: Frame, trace: Trace
+) -> Node | None:
+    """The argument that a function of the tree returns as it is on one rank, behind checks: `heads // tp_size`."""
+    *before, last = ref.node.body
+    if not isinstance(last, ast.Return) or last.value is None or frame.depth >= _MAX_DEPTH:
+        return None
+    if not all(isinstance(statement, ast.Expr) or _only_raises(statement) for statement in before):
+        return None
+    inner = Frame(frame.side, ref.module, {}, frame.depth + 1, frame.loops, "")
+    inner.env.update(zip(bind(ref.node, names, skip_self=False), args, strict=True))
+    result = trace(last.value, inner)
+    return next((arg for arg in args if arg.key == result.key), None)
+
+
+def _only_raises(statement: ast.stmt) -> bool:
+    if not isinstance(statement, ast.If):
+        return isinstance(statement, ast.Assert)
+    return not statement.orelse and all(isinstance(part, ast.Raise) for part in statement.body)

@@ -20,7 +20,7 @@ from .nodes import Keys, Node, reachable
 from .probe import Probe
 from .traced import constructor, forward, traced
 
-_SPLIT = frozenset("depth depths drop_path drop_path_rate dpr".split())
+_SPLIT = frozenset("depth depths num_local num_global drop_path drop_path_rate dpr".split())
 """What stages divide among them: rules of their own compare it over all stages."""
 
 

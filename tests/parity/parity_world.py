@@ -1,24 +1,17 @@
-"""All layouts of a world of this size against the results of the plain model.
+"""All layouts of a world of this size against the results of the plain models.
 
-Run by test_parity through the launcher: parity_world.py FOLDER TPxPP ... Prints one line per layout and
+Run by test_parity through the launcher: parity_world.py FOLDER TPxPP ... Prints one line per layout, model and
 claim, "passed" or "failed", with the largest error; a claim holds if it holds on every rank.
 """
 
 import resource
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import torch
 import torch.distributed as dist
 
-from onescience_check.reference_models.models.pangu import pangu_loss
-from onescience_check.reference_models.models.pangu.grids import token_grids
-from onescience_check.reference_models.models.pangu_distributed_4stage import (
-    Pangu_stage0,
-    Pangu_stage1,
-    Pangu_stage2,
-    Pangu_stage3,
-)
 from onescience_check.runtime import process_groups
 from onescience_check.runtime.checkpoint import resume, sharding
 from onescience_check.runtime.core import mpu
@@ -32,35 +25,35 @@ from onescience_check.runtime.training.losses import world_losses
 from onescience_check.runtime.training.optimizer import MasterWeightAdamW
 from onescience_check.runtime.verify.draws import KeepAll
 from tests.parity import case
+from tests.parity.case import Case
 
 
-def model_provider(pre_process=False, post_process=True):
-    """The stage of this pipeline rank."""
-    args = get_args()
-    stages = {0: Pangu_stage0, 1: Pangu_stage1, 2: Pangu_stage2, 3: Pangu_stage3}
-    stage = stages[mpu.get_pipeline_model_parallel_rank()]
-    model = stage(**case.SMALL, config=core_transformer_config_from_args(args))
-    fine, coarse = (
-        torch.Size(grid).numel() for grid in token_grids(case.SMALL["img_size"], case.SMALL["patch_size"])
-    )
-    sent = [[1, coarse, 2 * case.SMALL["embed_dim"]], [1, fine, case.SMALL["embed_dim"]]]
-    args.pipeline_tensor_shape_config = PipelineTensorShapeConfig(num_stages=4, stage_shapes=[sent] * 3)
-    return model
+def provider_of(model: Case) -> Callable:
+    """``model_provider`` of a training script for this model."""
+
+    def model_provider(pre_process=False, post_process=True):
+        args = get_args()
+        stage = model.stages[mpu.get_pipeline_model_parallel_rank()]
+        shapes = PipelineTensorShapeConfig(num_stages=4, stage_shapes=[model.sent] * 3)
+        args.pipeline_tensor_shape_config = shapes
+        return stage(**model.arguments, config=core_transformer_config_from_args(args))
+
+    return model_provider
 
 
-def run_step(chunks, batches) -> tuple[list[torch.Tensor], list[dict]]:
+def run_step(model: Case, chunks, batches) -> tuple[list[torch.Tensor], list[dict]]:
     """Forward and backward of all micro-batches. Outputs on the last stage, and what was reported."""
     outputs = []
 
-    def forward_step_func(data_iterator, model):
+    def forward_step_func(data_iterator, chunk):
         x, y = next(data_iterator)
 
         def loss_func(output):
             outputs.append(output.detach().clone())
-            loss = pangu_loss(output, y)
+            loss = model.loss(output, y)
             return loss, torch.tensor(1), {"lm loss": torch.stack([loss.detach(), torch.ones(())])}
 
-        return model(x), loss_func
+        return chunk(x), loss_func
 
     reports = run_schedule(forward_step_func, [iter(batches)], chunks, len(batches))
     return outputs, reports
@@ -71,12 +64,12 @@ def relative_error(actual: torch.Tensor, expected: torch.Tensor, scale: float | 
     return (actual - expected).abs().max().item() / (scale or expected.abs().max().item())
 
 
-def one_pass(chunks, plain) -> dict[str, tuple[float, str]]:
+def one_pass(model: Case, chunks, plain) -> dict[str, tuple[float, str]]:
     """Largest error of outputs, input gradient and weight gradients, each with the name of the tensor."""
-    batches = case.batches(case.MICRO_BATCHES, seed=2)
+    batches = model.batches(case.MICRO_BATCHES, seed=2)
     for x, _ in batches:
         x.requires_grad_()
-    outputs, _ = run_step(chunks, batches)
+    outputs, _ = run_step(model, chunks, batches)
     errors = {"outputs": (0.0, "-"), "input gradient": (0.0, "-"), "weight gradients": (0.0, "-")}
     if mpu.is_pipeline_last_stage():
         pairs = zip(outputs, plain["outputs"], strict=True)
@@ -92,26 +85,24 @@ def one_pass(chunks, plain) -> dict[str, tuple[float, str]]:
         cuts = sharding.cuts_of(stage)
         for name, parameter in stage.named_parameters():
             expected = sharding.shard(plain["gradients"][name], cuts.get(name), rank, size, name)
-            # The bias of k adds one number to all scores of a query, which softmax ignores: its gradient is
-            # rounding alone, to be measured at the terms that cancel, which the weight of the same layer
-            # shows.
-            scale = plain["gradients"][name.replace("k_proj.bias", "k_proj.weight")].abs().max().item()
+            scale = case.scale_of(name, plain["gradients"])
             found.append((relative_error(parameter.grad, expected, scale), name))
     errors["weight gradients"] = max(found)
     return errors
 
 
-def loss_curve(chunks, plain) -> tuple[float, str]:
+def loss_curve(model: Case, chunks, plain) -> tuple[float, str]:
     """Largest relative error of the loss over the steps."""
     optimizer = MasterWeightAdamW(
         {n: p for _, stage in named_stages(chunks) for n, p in stage.named_parameters()}
     )
     for group in optimizer.param_groups:
+        group["lr"] = model.learning_rate
         group["weight_decay"] = get_args().weight_decay * group.get("wd_mult", 1.0)
     optimizer.zero_grad()
     losses = []
-    for step in range(case.STEPS):
-        _, reports = run_step(chunks, case.batches(case.STEP_MICRO_BATCHES, seed=100 + step % 3))
+    for step in range(model.steps):
+        _, reports = run_step(model, chunks, model.batches(case.STEP_MICRO_BATCHES, seed=100 + step % 3))
         losses.append(world_losses(reports)["lm loss"])
         optimizer.step()
     pairs = zip(losses, plain["losses"], strict=True)
@@ -121,13 +112,13 @@ def loss_curve(chunks, plain) -> tuple[float, str]:
     )
 
 
-def disagreement_under_dropout() -> tuple[float, str]:
+def disagreement_under_dropout(model: Case) -> tuple[float, str]:
     """Largest difference between tensor-parallel ranks with dropout and drop-path on: outputs, and whole
     parameters.
     """
-    chunks = build_chunks(model_provider)
+    chunks = build_chunks(provider_of(model))
     process_groups.seed_random_streams(get_args().seed + 100 * mpu.get_pipeline_model_parallel_rank())
-    outputs, _ = run_step(chunks, case.batches(1, seed=2) * case.MICRO_BATCHES)
+    outputs, _ = run_step(model, chunks, model.batches(1, seed=2) * case.MICRO_BATCHES)
     watched = {f"output {index}": output for index, output in enumerate(outputs)}
     for _, stage in named_stages(chunks):
         cuts = sharding.cuts_of(stage)
@@ -148,34 +139,43 @@ def check_layout(folder: Path, tensor: int, pipeline: int) -> None:
     """Print the verdicts of one layout."""
     process_groups.initialize_process_groups(tensor, pipeline, device="cpu", timeout_minutes=2)
     argv = ["--tensor-model-parallel-size", str(tensor), "--pipeline-model-parallel-size", str(pipeline)]
-    parse_args(argv=[*argv, "--lr", str(case.LEARNING_RATE), "--clip-grad", str(case.CLIP)])
-    plain = torch.load(folder / "plain.pt", weights_only=True)
-    chunks = build_chunks(model_provider)
-    resume.load_plain(folder / "weights.pt", chunks)
-    with KeepAll():
-        results = one_pass(chunks, plain)
-        results["loss over 20 steps"] = loss_curve(chunks, plain)
-    if tensor > 1:
-        results["ranks agree under dropout"] = disagreement_under_dropout()
+    parse_args(argv=[*argv, "--clip-grad", str(case.CLIP)])
+    for model in case.CASES.values():
+        check_model(model, folder, f"{tensor}x{pipeline}")
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    results["memory"] = (peak, "MiB at the peak")
-    limits = {
-        "outputs": case.OUTPUT_TOLERANCE,
-        "input gradient": case.GRADIENT_TOLERANCE,
-        "weight gradients": case.GRADIENT_TOLERANCE,
-        "loss over 20 steps": case.LOSS_TOLERANCE,
-        "ranks agree under dropout": 0.0,
-        "memory": 1.5e9 / 2**20,
-    }
-    everywhere = [None] * dist.get_world_size()
-    dist.all_gather_object(everywhere, results)
-    for claim in results:
-        limit = limits[claim]
-        worst, where = max(part[claim] for part in everywhere)
-        verdict = "passed" if all(part[claim][0] <= limit for part in everywhere) else "failed"
-        if dist.get_rank() == 0:
-            print(f"{verdict} {tensor}x{pipeline} {claim}: {worst:.3g} of {limit:.3g} ({where})", flush=True)
+    report(f"{tensor}x{pipeline} memory", (peak, "MiB at the peak"), 1.5e9 / 2**20)
     mpu.destroy_model_parallel()
+
+
+def check_model(model: Case, folder: Path, layout: str) -> None:
+    """Print the verdicts of one model in one layout."""
+    plain = torch.load(folder / f"{model.name}.pt", weights_only=True)
+    chunks = build_chunks(provider_of(model))
+    resume.load_plain(folder / f"{model.name}_weights.pt", chunks)
+    with KeepAll():
+        results = one_pass(model, chunks, plain)
+        results["loss"] = loss_curve(model, chunks, plain)
+    limits = {
+        "outputs": model.output_tolerance,
+        "input gradient": model.gradient_tolerance,
+        "weight gradients": model.gradient_tolerance,
+        "loss": model.loss_tolerance,
+    }
+    if mpu.get_tensor_model_parallel_world_size() > 1:
+        results["ranks agree under dropout"] = disagreement_under_dropout(model)
+        limits["ranks agree under dropout"] = 0.0
+    for claim, result in results.items():
+        report(f"{layout} {model.name} {claim}", result, limits[claim])
+
+
+def report(claim: str, result: tuple[float, str], limit: float) -> None:
+    """Print whether a claim holds on every rank."""
+    everywhere = [None] * dist.get_world_size()
+    dist.all_gather_object(everywhere, result)
+    worst, where = max(everywhere)
+    verdict = "passed" if all(error <= limit for error, _ in everywhere) else "failed"
+    if dist.get_rank() == 0:
+        print(f"{verdict} {claim}: {worst:.3g} of {limit:.3g} ({where})", flush=True)
 
 
 def main(folder: Path, layouts: list[str]) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from onescience_check.runtime import cmems_generator
 from onescience_check.runtime.era5_generator import generate
 from tests import worlds
 
@@ -17,15 +18,16 @@ def run(folder, *words):
     return worlds.finish(worlds.open_process([sys.executable, *map(str, words)], cwd=folder), limit=240)
 
 
-def run_distributed(folder, *flags):
+def run_distributed(folder, *flags, example=DISTRIBUTED):
     launch = ["-m", "torch.distributed.run", "--nproc-per-node", "1", "--master-port", worlds.free_port()]
-    return run(folder, *launch, DISTRIBUTED / "train.py", "--device", "cpu", *flags)
+    return run(folder, *launch, example / "train.py", "--device", "cpu", *flags)
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("examples")
     generate(folder / "data" / "era5", [2000, 2001], (48, 96), times=6, seed=0)
+    cmems_generator.generate(folder / "data" / "cmems", [2000, 2001], (48, 96), times=6, seed=0)
     return folder
 
 
@@ -58,6 +60,27 @@ def test_the_plain_training_starts_the_distributed_one(folder):
     distributed = run_distributed(folder, *flags)
     assert distributed.code == 0, distributed.output
     with open(folder / "log" / "loss.csv", encoding="utf-8") as file:
+        losses = [float(row["lm loss"]) for row in csv.DictReader(file)]
+    assert len(losses) == 4 and losses[-1] < losses[0]
+
+
+def test_the_plain_xihe_starts_the_distributed_one(folder):
+    flags = ["--device", "cpu", "--train-iters", 3, "--save", "xihe.pt"]
+    plain = run(folder, EXAMPLES / "xihe" / "train.py", *flags)
+    assert plain.code == 0, plain.output
+    flags = [
+        "--global-batch-size",
+        2,
+        "--train-iters",
+        4,
+        "--log-dir",
+        "xihe",
+        "--pretrained-checkpoint",
+        "xihe.pt",
+    ]
+    distributed = run_distributed(folder, *flags, example=EXAMPLES / "xihe_distributed_4stage")
+    assert distributed.code == 0, distributed.output
+    with open(folder / "xihe" / "loss.csv", encoding="utf-8") as file:
         losses = [float(row["lm loss"]) for row in csv.DictReader(file)]
     assert len(losses) == 4 and losses[-1] < losses[0]
 

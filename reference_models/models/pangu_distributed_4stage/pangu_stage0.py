@@ -13,10 +13,10 @@ from onescience_check.runtime.training.arguments import core_transformer_config_
 
 from ...modules import OneEmbedding, OneFuser, OneSample
 from ..pangu.grids import CONSTANT_MASKS, PRESSURE_LEVELS, SURFACE_VARIABLES, UPPER_AIR_VARIABLES, token_grids
-from .pangu_stage import PanguStage
+from ..pipeline_stage import PipelineStage
 
 
-class Pangu_stage0(PanguStage):
+class Pangu_stage0(PipelineStage):
     """Embeddings, layer 1, down-sampling and the first blocks of layer 2.
 
     Args:

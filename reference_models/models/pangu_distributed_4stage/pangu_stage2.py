@@ -12,10 +12,10 @@ from onescience_check.runtime.training.arguments import core_transformer_config_
 
 from ...modules import OneFuser
 from ..pangu.grids import token_grids
-from .pangu_stage import PanguStage
+from ..pipeline_stage import PipelineStage
 
 
-class Pangu_stage2(PanguStage):
+class Pangu_stage2(PipelineStage):
     """The first blocks of layer 3.
 
     Args:

@@ -13,10 +13,10 @@ from onescience_check.runtime.training.arguments import core_transformer_config_
 
 from ...modules import OneFuser, OneRecovery, OneSample
 from ..pangu.grids import PRESSURE_LEVELS, SURFACE_VARIABLES, UPPER_AIR_VARIABLES, token_grids
-from .pangu_stage import PanguStage
+from ..pipeline_stage import PipelineStage
 
 
-class Pangu_stage3(PanguStage):
+class Pangu_stage3(PipelineStage):
     """The last blocks of layer 3, up-sampling, layer 4 and recovery, which takes the skip connection.
 
     Args:

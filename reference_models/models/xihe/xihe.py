@@ -56,10 +56,11 @@ class Xihe(nn.Module):
         self.fine, self.coarse = token_grids(img_size, patch_size)
         self.register_buffer("mask_full", load_mask(mask_full, img_size), persistent=False)
         window = (1, *window_size)
-        ends = np.cumsum(
-            [depth_local * count for count in num_local]
-        ).tolist()  # blocks up to the end of each
-        rates = np.linspace(0, drop_path, ends[4]).tolist()
+        depth1, depth2, depth3, depth4, depth5 = (depth_local * count for count in num_local)
+        before3 = depth1 + depth2  # transformer blocks before block 3
+        before4 = before3 + depth3
+        before5 = before4 + depth4
+        rates = np.linspace(0, drop_path, before5 + depth5).tolist()
 
         self.patchembed2d = OneEmbedding(
             style="PanguEmbedding",
@@ -77,7 +78,7 @@ class Xihe(nn.Module):
             num_heads=num_heads[0],
             num_groups=num_groups,
             window_size=window,
-            drop_path=rates[: ends[0]],
+            drop_path=rates[:depth1],
             depth_local=depth_local,
             drop=drop,
             attn_drop=attn_drop,
@@ -97,7 +98,7 @@ class Xihe(nn.Module):
             num_heads=num_heads[1],
             num_groups=num_groups,
             window_size=window,
-            drop_path=rates[ends[0] : ends[1]],
+            drop_path=rates[depth1:before3],
             depth_local=depth_local,
             drop=drop,
             attn_drop=attn_drop,
@@ -111,7 +112,7 @@ class Xihe(nn.Module):
             num_heads=num_heads[2],
             num_groups=num_groups,
             window_size=window,
-            drop_path=rates[ends[1] : ends[2]],
+            drop_path=rates[before3:before4],
             depth_local=depth_local,
             drop=drop,
             attn_drop=attn_drop,
@@ -125,7 +126,7 @@ class Xihe(nn.Module):
             num_heads=num_heads[3],
             num_groups=num_groups,
             window_size=window,
-            drop_path=rates[ends[2] : ends[3]],
+            drop_path=rates[before4:before5],
             depth_local=depth_local,
             drop=drop,
             attn_drop=attn_drop,
@@ -146,7 +147,7 @@ class Xihe(nn.Module):
             num_heads=num_heads[4],
             num_groups=num_groups,
             window_size=window,
-            drop_path=rates[ends[3] :],
+            drop_path=rates[before5:],
             depth_local=depth_local,
             drop=drop,
             attn_drop=attn_drop,

@@ -6,6 +6,22 @@
 import torch
 from torch.nn import functional as F
 
+from .window_attention import check_heads
+
+
+def heads_per_rank(dim: int, num_heads: int, tp_size: int) -> int:
+    """Heads of a tensor-parallel rank.
+
+    Raises:
+        ValueError: the ranks cannot share the heads evenly, or the heads the channels.
+    """
+    check_heads(dim, num_heads)
+    if num_heads % tp_size:
+        raise ValueError(
+            f"num_heads ({num_heads}) must be a multiple of the tensor-parallel size ({tp_size})"
+        )
+    return num_heads // tp_size
+
 
 def cross_attention(
     q: torch.Tensor,

@@ -4,12 +4,16 @@ from torch import nn
 
 from .earthattention3d import EarthAttention3D
 from .earthdistributedattention3d import EarthDistributedAttention3D
+from .xihedistributedfeaturegroupattention import XiheDistributedFeatureGroupAttention
+from .xihedistributedfeatureungroupattention import XiheDistributedFeatureUngroupAttention
 from .xihefeaturegroupattention import XiheFeatureGroupAttention
 from .xihefeatureungroupattention import XiheFeatureUngroupAttention
 
 _ATTENTION_REGISTRY = {
     "EarthAttention3D": EarthAttention3D,
     "EarthDistributedAttention3D": EarthDistributedAttention3D,
+    "XiheDistributedFeatureGroupAttention": XiheDistributedFeatureGroupAttention,
+    "XiheDistributedFeatureUngroupAttention": XiheDistributedFeatureUngroupAttention,
     "XiheFeatureGroupAttention": XiheFeatureGroupAttention,
     "XiheFeatureUngroupAttention": XiheFeatureUngroupAttention,
 }

@@ -4,6 +4,9 @@ from torch import nn
 
 from .pangudistributedfuser import PanguDistributedFuser
 from .pangufuser import PanguFuser
+from .xihedistributedfuser import XiheDistributedFuser
+from .xihedistributedglobalsiefuser import XiheDistributedGlobalSIEFuser
+from .xihedistributedlocalsiefuser import XiheDistributedLocalSIEFuser
 from .xihefuser import XiheFuser
 from .xiheglobalsiefuser import XiheGlobalSIEFuser
 from .xihelocalsiefuser import XiheLocalSIEFuser
@@ -11,6 +14,9 @@ from .xihelocalsiefuser import XiheLocalSIEFuser
 _FUSER_REGISTRY = {
     "PanguDistributedFuser": PanguDistributedFuser,
     "PanguFuser": PanguFuser,
+    "XiheDistributedFuser": XiheDistributedFuser,
+    "XiheDistributedGlobalSIEFuser": XiheDistributedGlobalSIEFuser,
+    "XiheDistributedLocalSIEFuser": XiheDistributedLocalSIEFuser,
     "XiheFuser": XiheFuser,
     "XiheGlobalSIEFuser": XiheGlobalSIEFuser,
     "XiheLocalSIEFuser": XiheLocalSIEFuser,

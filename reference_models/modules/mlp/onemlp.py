@@ -4,11 +4,13 @@ from torch import nn
 
 from .pangudistributedmlp import PanguDistributedMlp
 from .pangumlp import PanguMlp
+from .xihedistributedmlp import XiheDistributedMlp
 from .xihemlp import XiheMlp
 
 _MLP_REGISTRY = {
     "PanguDistributedMlp": PanguDistributedMlp,
     "PanguMlp": PanguMlp,
+    "XiheDistributedMlp": XiheDistributedMlp,
     "XiheMlp": XiheMlp,
 }
 

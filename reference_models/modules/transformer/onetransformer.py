@@ -4,11 +4,13 @@ from torch import nn
 
 from .pangudistributedtransformer import PanguDistributedTransformer
 from .pangutransformer import PanguTransformer
+from .xihedistributedlocaltransformer import XiheDistributedLocalTransformer
 from .xihelocaltransformer import XiheLocalTransformer
 
 _TRANSFORMER_REGISTRY = {
     "PanguDistributedTransformer": PanguDistributedTransformer,
     "PanguTransformer": PanguTransformer,
+    "XiheDistributedLocalTransformer": XiheDistributedLocalTransformer,
     "XiheLocalTransformer": XiheLocalTransformer,
 }
 

@@ -1,11 +1,11 @@
-"""What the four pipeline stages of Pangu-Weather have in common."""
+"""What all pipeline stages have in common."""
 
 from megatron.core import parallel_state
 from megatron.core.transformer.module import MegatronModule
 from megatron.core.transformer.utils import make_sharded_tensors_for_checkpoint
 
 
-class PanguStage(MegatronModule):
+class PipelineStage(MegatronModule):
     """A MegatronModule whose sharded checkpoints know how every parameter is cut."""
 
     def sharded_state_dict(self, prefix="", sharded_offsets=(), metadata=None):

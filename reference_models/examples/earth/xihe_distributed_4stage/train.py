@@ -1,0 +1,161 @@
+"""Train Xihe with tensor parallelism inside four pipeline stages. See README.md beside this file."""
+
+import math
+from functools import cache, partial
+from pathlib import Path
+
+import torch
+
+from onescience_check.reference_models.models.xihe import xihe_loss
+from onescience_check.reference_models.models.xihe.grids import token_grids
+from onescience_check.reference_models.models.xihe.mask import load_mask
+from onescience_check.reference_models.models.xihe_distributed_4stage import (
+    Xihe_stage0,
+    Xihe_stage1,
+    Xihe_stage2,
+    Xihe_stage3,
+)
+from onescience_check.reference_models.modules.compiled import compile_parts
+from onescience_check.runtime.cmems import CMEMSDataset
+from onescience_check.runtime.core import mpu
+from onescience_check.runtime.errors import UserError
+from onescience_check.runtime.pipelinetensorshapeconfig import PipelineTensorShapeConfig
+from onescience_check.runtime.training import get_args, pretrain
+from onescience_check.runtime.training.arguments import core_transformer_config_from_args
+from onescience_check.runtime.yparams import YParams
+
+CONFIG_FILE = Path(__file__).parent / "conf" / "config.yaml"
+MODEL_KEYS = {
+    "patch_size": [int] * 2,
+    "window_size": [int] * 2,
+    "embed_dim": int,
+    "num_heads": [int] * 5,
+    "num_groups": int,
+    "num_local": [int] * 5,
+    "depth_local": int,
+    "mask_full": (str, type(None)),
+    "drop": (int, float),
+    "attn_drop": (int, float),
+    "drop_path": (int, float),
+}
+DATASET_KEYS = {
+    "data_dir": str,
+    "img_size": [int] * 2,
+    "train_time": [int],
+    "val_time": [int],
+    "test_time": [int],
+    "lead": int,
+}
+SECTIONS = {"model": MODEL_KEYS, "dataset": DATASET_KEYS}
+
+
+def script_flags(parser):
+    """The flags of this script alone."""
+    parser.add_argument("--config", default=str(CONFIG_FILE), help="YAML file with the model and the data")
+    parser.add_argument("--torch-compile", action="store_true", help="compile the parts of the stages (GPUs)")
+    return parser
+
+
+def build_model(cfg, cfg_data, config):
+    """The stage of this pipeline rank, from scalars of the YAML file and Megatron's config."""
+    stages = {0: Xihe_stage0, 1: Xihe_stage1, 2: Xihe_stage2, 3: Xihe_stage3}
+    stage_cls = stages[mpu.get_pipeline_model_parallel_rank()]
+    return stage_cls(
+        img_size=cfg_data.img_size,
+        patch_size=cfg.patch_size,
+        window_size=cfg.window_size,
+        embed_dim=cfg.embed_dim,
+        num_heads=cfg.num_heads,
+        mask_full=cfg.mask_full,
+        num_groups=cfg.num_groups,
+        num_local=cfg.num_local,
+        depth_local=cfg.depth_local,
+        drop=cfg.drop,
+        attn_drop=cfg.attn_drop,
+        drop_path=cfg.drop_path,
+        config=config,
+    )
+
+
+def model_provider(pre_process=False, post_process=True):
+    """Build the stage and say what crosses the boundaries: x on the coarse grid, and the skip connection."""
+    args = get_args()
+    cfg = YParams(args.config, "model", SECTIONS)
+    cfg_data = YParams(args.config, "dataset", SECTIONS)
+    config = core_transformer_config_from_args(args)
+    try:
+        model = build_model(cfg, cfg_data, config)
+    except ValueError as error:  # the model refuses sizes that do not go together
+        raise UserError(f"{args.config}: {error}") from error
+    if args.torch_compile:
+        compile_parts(model)
+    fine, coarse = token_grids(cfg_data.img_size, cfg.patch_size)
+    batch = args.micro_batch_size
+    args.pipeline_tensor_shape_config = PipelineTensorShapeConfig(
+        num_stages=4,
+        stage_shapes=[
+            [[batch, math.prod(coarse), 2 * cfg.embed_dim], [batch, math.prod(fine), cfg.embed_dim]],
+            [[batch, math.prod(coarse), 2 * cfg.embed_dim], [batch, math.prod(fine), cfg.embed_dim]],
+            [[batch, math.prod(coarse), 2 * cfg.embed_dim], [batch, math.prod(fine), cfg.embed_dim]],
+        ],
+    )
+    return model
+
+
+def train_valid_test_dataset_provider(train_val_test_num_samples):
+    """Training, validation and test data of the years in the YAML file."""
+    args = get_args()
+    cfg_data = YParams(args.config, "dataset", SECTIONS)
+    train_dataset = CMEMSDataset(cfg_data.data_dir, cfg_data.train_time, cfg_data.lead)
+    val_dataset = CMEMSDataset(cfg_data.data_dir, cfg_data.val_time, cfg_data.lead)
+    test_dataset = CMEMSDataset(cfg_data.data_dir, cfg_data.test_time, cfg_data.lead)
+    if list(train_dataset.img_size) != cfg_data.img_size:
+        raise UserError(
+            f"{args.config}: img_size is {cfg_data.img_size}, but the fields in {cfg_data.data_dir} have "
+            f"{list(train_dataset.img_size)} rows and columns"
+        )
+    return train_dataset, val_dataset, test_dataset
+
+
+@cache
+def ocean_cells():
+    """The cells that the loss counts: (Y, X) bool on this rank's device, None for all."""
+    cfg = YParams(get_args().config, "model", SECTIONS)
+    cfg_data = YParams(get_args().config, "dataset", SECTIONS)
+    ocean = load_mask(cfg.mask_full, cfg_data.img_size)
+    return None if ocean is None else ocean.cuda()
+
+
+def forward_step_func(data_iterator, model):
+    """One micro-batch through the stages of this rank: the first reads the input, the last one the label."""
+    is_first_stage = mpu.is_pipeline_first_stage(ignore_virtual=False, vp_stage=model.vp_stage)
+    is_last_stage = mpu.is_pipeline_last_stage(ignore_virtual=False, vp_stage=model.vp_stage)
+    invar = outvar = None
+    if is_first_stage or is_last_stage:
+        data = next(data_iterator)
+        if is_first_stage:
+            invar = data[0].cuda().float()
+        if is_last_stage:
+            outvar = data[1].cuda().float()
+
+    output = model(invar)
+
+    def loss_func(label, output):
+        loss = xihe_loss(output, label, ocean_cells())
+        num_tokens = torch.ones((), dtype=torch.int, device=loss.device)
+        reporting_loss = torch.cat([loss.clone().detach().view(1), num_tokens.view(1)])
+        return loss, num_tokens, {"lm loss": reporting_loss}
+
+    return output, partial(loss_func, outvar)
+
+
+if __name__ == "__main__":
+    train_valid_test_dataset_provider.is_distributed = True
+    pretrain(
+        train_valid_test_dataset_provider=train_valid_test_dataset_provider,
+        model_provider=model_provider,
+        model_type=None,
+        forward_step_func=forward_step_func,
+        args_defaults={"dataloader_type": "cyclic"},
+        extra_args_provider=script_flags,
+    )

@@ -1,0 +1,123 @@
+"""Fields of a model's data in HDF5: one file per year, and statistics.
+
+    ROOT/data/2000.h5            data set "fields" (T, C, Y, X) float32, attribute "channels": C names
+    ROOT/stats/global_means.npy  (1, C, 1, 1), and global_stds.npy
+
+Rows go from north to south, columns from 0 degrees eastward.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import h5py
+import numpy as np
+from torch.utils.data import Dataset
+
+from .errors import UserError
+
+
+class YearlyFields(Dataset):
+    """Pairs of the state now and the state later, normalized to mean 0 and standard deviation 1 per channel.
+
+    Args:
+        root: folder as above.
+        years: years to take; a pair lies within one year.
+        lead: steps between input and target.
+        channels: names to take, in this order.
+        generator: module that makes such data to try.
+
+    Raises:
+        UserError: a file is missing, cut short, or does not match the others.
+    """
+
+    def __init__(
+        self, root: str | Path, years: Sequence[int], lead: int, channels: Sequence[str], generator: str
+    ) -> None:
+        self.root, self.lead = Path(root), lead
+        if not self.root.is_dir():
+            raise UserError(f"no data folder {root}: python -m {generator} makes one to try")
+        if lead < 1 or not years:
+            raise UserError(f"{type(self).__name__} needs at least one year and a lead of 1 or more steps")
+        self.paths = [self.root / "data" / f"{year}.h5" for year in years]
+        shapes, names = zip(*(_inspect(path) for path in self.paths), strict=True)
+        for path, shape, own in zip(self.paths, shapes, names, strict=True):
+            if shape[1:] != shapes[0][1:] or own != names[0]:
+                raise UserError(f"{path} has other channels or another grid than {self.paths[0]}")
+            if shape[0] <= lead:
+                raise UserError(f"{path} has {shape[0]} times, too few for a lead of {lead}")
+        if unknown := [name for name in channels if name not in names[0]]:
+            raise UserError(
+                f"{self.paths[0]} has no channel {unknown[0]}: it has {', '.join(names[0][:5])} ..."
+            )
+        self.img_size = shapes[0][2:]
+        self.lengths = [shape[0] - lead for shape in shapes]
+        self.columns = np.array([names[0].index(name) for name in channels])
+        count = len(names[0])
+        self.means = self.array("stats/global_means.npy", (1, count, 1, 1))[0, self.columns]
+        self.stds = self.array("stats/global_stds.npy", (1, count, 1, 1))[0, self.columns]
+        if not (self.stds > 0).all():
+            raise UserError(
+                f"{self.root}/stats/global_stds.npy holds a standard deviation that is not above 0"
+            )
+        self._files: dict[Path, h5py.File] = {}
+
+    def __len__(self) -> int:
+        return sum(self.lengths)
+
+    def pair(self, index: int) -> tuple[np.ndarray, np.ndarray]:
+        """State now and later, (C, Y, X) each."""
+        if not 0 <= index < len(self):
+            raise IndexError(index)
+        file = 0
+        while index >= self.lengths[file]:
+            index -= self.lengths[file]
+            file += 1
+        return self._frame(self.paths[file], index), self._frame(self.paths[file], index + self.lead)
+
+    def __getstate__(self) -> dict:
+        # Open files do not travel to loader processes; each opens its own.
+        return {**self.__dict__, "_files": {}}
+
+    def _frame(self, path: Path, time: int) -> np.ndarray:
+        try:
+            if path not in self._files:
+                self._files[path] = h5py.File(path, "r")
+            frame = self._files[path]["fields"][time]
+        except (OSError, KeyError) as error:
+            raise UserError(f"{path}: time {time} cannot be read ({error}): copy the file again") from error
+        return (frame[self.columns].astype(np.float32) - self.means) / self.stds
+
+    def array(self, name: str, shape: tuple[int, ...]) -> np.ndarray:
+        """The numbers in a file of the folder, which must be of this shape."""
+        path = self.root / name
+        try:
+            array = np.load(path, allow_pickle=False)
+        except FileNotFoundError:
+            raise UserError(f"no file {path}") from None
+        except (OSError, ValueError, EOFError) as error:
+            raise UserError(f"{path} cannot be read ({error}): copy it again") from None
+        if array.shape != tuple(shape):
+            raise UserError(f"{path} has shape {list(array.shape)}, the data want {list(shape)}")
+        return array.astype(np.float32)
+
+
+def _inspect(path: Path) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """Shape and channel names of one year."""
+    if not path.is_file():
+        found = sorted(other.stem for other in path.parent.glob("*.h5")) if path.parent.is_dir() else []
+        raise UserError(
+            f"no data file {path}: " + (f"there are {', '.join(found)}" if found else "the folder has none")
+        )
+    try:
+        with h5py.File(path, "r") as file:
+            fields = file["fields"]
+            shape, names = fields.shape, tuple(str(name) for name in fields.attrs["channels"])
+    except OSError as error:
+        raise UserError(f"{path} is damaged or cut short ({error}): copy it again") from None
+    except KeyError:
+        raise UserError(f'{path} has no data set "fields" with an attribute "channels"') from None
+    if len(shape) != 4 or shape[1] != len(names):
+        raise UserError(
+            f"{path}: fields of shape {list(shape)} do not fit {len(names)} channel names (T, C, Y, X)"
+        )
+    return shape, names
