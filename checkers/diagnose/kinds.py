@@ -185,12 +185,13 @@ NONE = Kind("none-seen", ())
 
 BY_NAME = {kind.name: kind for kind in (*KINDS, OTHER, INTERRUPTED, LOSS, KILLED, NONE)}
 _LAUNCHERS = ("ChildFailedError", "ProcessExitedException", "ProcessRaisedException", "SignalException")
+_SPAWNED = re.compile(r"-- Process \d+ terminated")
 _ORDER = {kind.name: place for place, kind in enumerate(KINDS)}
 
 
 def kind_of(failure: Failure) -> Kind:
     """The first kind whose words the failure says; a lost peer only where nothing else fits."""
-    if failure.type in _LAUNCHERS or failure.type == "KeyboardInterrupt":
+    if failure.type in _LAUNCHERS or failure.type == "KeyboardInterrupt" or _SPAWNED.match(failure.message):
         return BY_NAME["peer-lost"]
     text = failure.text[:4000]
     if "UserError" in text[:20] and not any(kind.matches(failure.message) for kind in KINDS[:-2]):

@@ -20,13 +20,14 @@ _RANK_MARKS = (
 _OTHER_MARKS = (
     re.compile(r"\d{4}-\d\d-\d\d[T _]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?:? "),
     re.compile(r"\[\d{4}-\d\d-\d\d[T _]\d\d:\d\d:\d\d(?:[.,]\d+)?\] "),
-    re.compile(r"\[?[IWEF]\d{4} \d\d:\d\d:\d\d(?:\.\d+)? (?:\d+ )?[\w./-]+:\d+\] ?"),  # glog
+    re.compile(r"[\w.-]+ \[std(?:out|err)\] "),  # benchmark runners: the machine's name and the stream
+    re.compile(r"\[?[IWEF]\d{3,4} \d\d:\d\d:\d\d(?:\.\d+)? (?:\d+ )?[\w./-]+:\d+\] ?"),  # glog
     re.compile(r"(?:ERROR|CRITICAL|WARNING|INFO)(?::[\w.]+)?: (?=Traceback|Uncaught)"),
     re.compile(
         r"(?!\w*(?:Error|Exception|Iteration): )[\w.-]+: (?=\[rank|\[default| {2,}File \"|Traceback \()"
     ),  # pdsh: the machine's name
 )
-_MARK_STARTS = re.compile(r"[\[(\dA-Z]|[\w.-]+: ")
+_MARK_STARTS = re.compile(r"[\[(\dA-Z]|[\w.-]+(?:: | \[std)")
 _TIME = re.compile(r"(\d{4}-\d\d-\d\d)?[T _]?(\d\d:\d\d:\d\d(?:[.,]\d+)?)")
 _SAID = re.compile(r"\b(?:error \()?rank[ =:]{0,2}(\d+)\b", re.I)
 

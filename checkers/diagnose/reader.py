@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from .lines import Line, said_rank
 from .record import Failure, Frame, Log
 from .single_lines import read_single
+from .stacks import Stacks
 
 _KEPT = 24  # failures of one stream: the first half and the last half are kept
 _MOST_STREAMS = 4096
@@ -23,6 +24,7 @@ _FRAME = re.compile(r'^\s*File "(.+?)", line (\d+)(?:, in (.+))?\s*$')
 _RICH_FRAME = re.compile(r"^(?P<path>\S.*?):(?P<line>\d+) in (?P<function>.+?)\s*$")
 _RICH_CODE = re.compile(r"^[❱>]?\s*(\d+)\s*[│|]\s?(.*)$")
 _EXCEPTION = re.compile(r"^((?:[A-Za-z_][\w]*\.)*[A-Za-z_]\w*(?: \[[^\]]*\])?)(?::(?:\s(.*))?)?$")
+_SPAWNED = re.compile(r"-- Process (\d+) terminated")
 _CHAINS = ("During handling of the above exception", "The above exception was the direct cause")
 _ENDING = (
     "Error",
@@ -61,9 +63,14 @@ class Reader:
     kept: Counter[str] = field(default_factory=Counter)
     marks: list[re.Pattern[str]] = field(default_factory=list)  # what this log writes before its lines
 
+    stacks: Stacks = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.stacks = Stacks(self.log)
+
     @property
     def open(self) -> bool:
-        return bool(self.streams)
+        return bool(self.streams) or self.stacks.open
 
     def begin(self, rank: int | None) -> None:
         """A new file begins: what was open in the one before stays unfinished."""
@@ -73,6 +80,7 @@ class Reader:
         for opened in list(self.streams.values()):
             opened.failure.cut = not opened.said
         self._give_up(-1)
+        self.stacks.finish()
         for stream in list(self.ended):
             self._release(stream)
 
@@ -80,6 +88,8 @@ class Reader:
         """One line, in the order of the log; whether it belongs to a traceback."""
         line = self._without_mark(line)
         opened = self.streams.get(line.key)
+        if opened is None and self.stacks.take(line):
+            return True
         if _FRAME.match(line.text) and opened is None:
             self._start(line, rich=False)  # a traceback whose first line is missing
             opened = self.streams.get(line.key)
@@ -126,9 +136,11 @@ class Reader:
     def _start(self, line: Line, rich: bool) -> None:
         if line.key in self.streams:
             self._close(line.key)
-        self._settle(line.key)
         rank = line.rank if line.rank is not None else said_rank(line.text)
+        spawned = _SPAWNED.match(self.ended[line.key].message) if line.key in self.ended else None
+        rank = int(spawned[1]) if spawned and rank is None else rank
         failure = Failure(rank, line.number, line.number, line.time, progress=self.log.progress)
+        self._settle(line.key)
         failure.before = self.chain.pop(line.key, None)
         if len(self.streams) < _MOST_STREAMS:
             self.streams[line.key] = _Open(failure, rich)
@@ -180,6 +192,7 @@ class Reader:
                 "Failures:",
             )
         )
+        goes_on |= not failure.message and opened.said < 4  # a message that begins with an empty line
         if not goes_on or opened.said > _MOST_TEXT * 4:
             return False
         opened.said += 1

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from .lines import Line
+
 
 @dataclass(frozen=True)
 class Frame:
@@ -93,6 +95,7 @@ class Log:
     lines: int = 0
     bytes: int = 0
     failures: list[Failure] = field(default_factory=list)
+    stacks: list[Failure] = field(default_factory=list)  # where ranks stood when they were asked
     waits: list[Wait] = field(default_factory=list)
     exits: list[Exit] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
@@ -107,3 +110,4 @@ class Log:
     problems: list[str] = field(default_factory=list)  # what could not be read, by key of the catalogue
     cut: bool = False
     summary: dict[str, str] = field(default_factory=dict)  # of torchelastic, while its lines are read
+    broken: Line | None = None  # a line that goes on in the next one

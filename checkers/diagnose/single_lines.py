@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from .lines import Line, said_rank
 from .record import Exit, Failure, Log, Note, Wait
@@ -13,9 +14,10 @@ _WATCHDOG = re.compile(
     r"Watchdog caught collective operation timeout: \w+\(SeqNum=(?P<number>\d+), OpType=(?P<operation>\w+)"
     r"(?:, (?:TensorShape=\[[^\]]*\]|NumelIn=(?P<size>\d+)))?.*?(?:Timeout\(ms\)=(?P<limit>\d+))?\)"
 )
-_GROUP = re.compile(r"\[PG (?:ID \d+ )?(?:PG )?GUID (\S+?)(?:\(([^)]*)\))? Rank (\d+)\]")
+_GROUP = re.compile(r"\[PG (?:ID \d+ )?(?:PG )?(?:GUID )?(\S+?) ?(?:\(([^)]*)\))? Rank (\d+)\]")
 _AT_WORK = re.compile(
-    r"Rank (\d+)\] Exception \(either an error or timeout\) detected by watchdog at work: (\d+)"
+    r"Rank (\d+)\] +(?:Exception \(either an error or timeout\) detected by watchdog at work"
+    r"|failure detected by watchdog at work sequence id|Timeout at NCCL work): (\d+)"
 )
 _RAN = re.compile(r"ran for (\d+) milliseconds")
 _GLOO_WAIT = re.compile(r"(?:Timed out waiting (\d+)ms for (recv|send) operation|Wait timeout)")
@@ -45,6 +47,7 @@ _PLAIN = (
     ("desync", re.compile(r"[Dd]etected mismatch between collectives|collective.{0,40}desync|Desync debug|"
                           r"\[Rank \d+\].{0,80}joined but didn't join|not joined|hasn't reached the collective")),
     ("heartbeat", re.compile(r"heartbeat monitor timed out|ProcessGroupNCCL's watchdog got stuck", re.I)),
+    ("dump", re.compile(r"Received a dump signal due to a collective timeout")),
     ("assert", re.compile(r"device-side assert|Assertion `.*` failed")),
     ("store", re.compile(r"(?:recvValue|sendBytes|TCPStore).{0,80}(?:failed|timed? ?out|closed)")),
     ("gloo", re.compile(r"Connection closed by peer|Connection reset by peer|Broken pipe")),
@@ -54,9 +57,10 @@ _PLAIN = (
 
 def read_single(line: Line, log: Log) -> None:
     """Note what a line says that belongs to no traceback."""
-    text = line.text
-    if not text.strip():
+    if not line.text.strip():
         return
+    line = _joined(line, log)
+    text = line.text
     rank = line.rank if line.rank is not None else said_rank(text)
     if _wait(line, rank, log) or _launcher(line, log):
         return
@@ -95,24 +99,46 @@ def read_single(line: Line, log: Log) -> None:
             return
 
 
+def _joined(line: Line, log: Log) -> Line:
+    """A watchdog's line that was broken behind `timeout:` is one line."""
+    if line.text.rstrip().endswith("collective operation timeout:"):
+        log.broken = line
+    elif log.broken is not None and line.text.lstrip().startswith("WorkNCCL("):
+        line, log.broken = replace(log.broken, text=f"{log.broken.text.rstrip()} {line.text.lstrip()}"), None
+    return line
+
+
 def _wait(line: Line, rank: int | None, log: Log) -> bool:
-    found = _WATCHDOG.search(line.text)
+    found, group = _WATCHDOG.search(line.text), _GROUP.search(line.text)
+    name = (group[2] or group[1]) if group else ""
     if not found:
         at_work = _AT_WORK.search(line.text)
-        if at_work and not any(old.rank == int(at_work[1]) for old in log.waits) and len(log.waits) < _MOST:
-            operation = next((old.operation for old in log.waits if old.number == int(at_work[2])), "")
-            log.waits.append(Wait(int(at_work[1]), line.number, operation, int(at_work[2])))
+        if at_work:
+            _at_work(line, int(at_work[1]) if line.rank is None else line.rank, int(at_work[2]), name, log)
         return at_work is not None
-    group, ran = _GROUP.search(line.text), _RAN.search(line.text)
-    name = (group[2] or group[1]) if group else ""
+    ran = _RAN.search(line.text)
     limit = int(ran[1]) if ran else int(found["limit"] or 0)
     size = int(found["size"]) if found["size"] else None
+    own = re.search(r"\[Rank (\d+)\] Watchdog", line.text)
+    rank = int(own[1]) if own and line.rank is None else rank
     wait = Wait(rank, line.number, found["operation"], int(found["number"]), name, size, limit / 1000)
     if len(log.waits) < _MOST and not any(
-        (old.rank, old.number, old.group) == (rank, wait.number, name) for old in log.waits[-64:]
+        (old.rank, old.number) == (rank, wait.number) and (not name or old.group in ("", name))
+        for old in log.waits[-64:]
     ):
         log.waits.append(wait)
     return True
+
+
+def _at_work(line: Line, rank: int, number: int, name: str, log: Log) -> None:
+    """The line after a watchdog's: it names the group, and tells of the wait where the first line is missing."""
+    for place, old in enumerate(log.waits):
+        if old.rank == rank and old.number == number:
+            log.waits[place] = old if old.group else replace(old, group=name)
+            return
+    if not any(old.rank == rank for old in log.waits) and len(log.waits) < _MOST:
+        operation = next((old.operation for old in log.waits if old.number == number), "")
+        log.waits.append(Wait(rank, line.number, operation, number, name))
 
 
 def _launcher(line: Line, log: Log) -> bool:

@@ -9,6 +9,7 @@ from .kinds import BY_NAME, INTERRUPTED, KILLED, LOSS, NONE, Kind, kind_of
 from .record import Call, Failure, Log, Note, Wait
 
 _WENT_ON = 4  # reports of progress after a failure that show that it stopped nothing
+_SILENT = ("silent", "heartbeat", "desync", "hang-guess", "dump")
 _ENTER = {
     "recv_forward": "recv_forward", "recv_backward": "recv_backward", "send_forward": "send_forward",
     "send_backward": "send_backward", "all_reduce": "all_reduce", "broadcast": "broadcast", "barrier": "barrier",
@@ -108,7 +109,8 @@ def _named(log: Log, stopped: list[Failure]) -> Story | None:
         if what in found:
             return Story(BY_NAME[name], note=found[what], ranks=[found[what].rank])
     dead = [ended for ended in log.exits if ended.code in (-9, 137, -11, 139, -6, 134, -7)]
-    if dead and not any(kind_of(failure).name == "timed-out" for failure in stopped) and not log.waits:
+    hung = log.waits or found.keys() & {"dump", "heartbeat", "desync"}
+    if dead and not any(kind_of(failure).name == "timed-out" for failure in stopped) and not hung:
         first = next((ended for ended in dead if ended.first), dead[0])
         note = Note(first.rank, first.line, "killed", f"exit code {first.code}", first.time)
         return Story(KILLED, note=note, ranks=[first.rank])
@@ -122,7 +124,8 @@ def _named(log: Log, stopped: list[Failure]) -> Story | None:
 
 
 def _hang(log: Log, own: list[Failure]) -> Story | None:
-    silent = [note for note in log.notes if note.what in ("silent", "heartbeat", "desync", "hang-guess")]
+    silent = [note for note in log.notes if note.what in _SILENT]
+    own = own + log.stacks
     if not (own or log.waits or log.calls or silent):
         return None
     made = Story(BY_NAME["timed-out"], waits=log.waits)
@@ -132,8 +135,13 @@ def _hang(log: Log, own: list[Failure]) -> Story | None:
     for call in log.calls:
         if call.rank not in made.calls or call.number >= made.calls[call.rank].number:
             made.calls[call.rank] = call
+    for call in made.calls.values():
+        if call.frames:
+            frames = list(reversed(call.frames))
+            made.failures.append(Failure(call.rank, 0, 0, "", "Stack", call.operation, frames))
     made.behind = _behind(log, own, silent)
-    made.ranks = list(made.behind) or [f.rank for f in own[:1]] or [w.rank for w in log.waits[:1]]
+    first = [f.rank for f in own[:1]] or [w.rank for w in log.waits[:1]] or [note.rank for note in silent[:1]]
+    made.ranks = list(made.behind) or list(first)
     made.sure = bool(made.behind)
     if log.calls and not (own or log.waits or silent) and not made.behind:
         return None
@@ -164,7 +172,7 @@ def _not_there(waiting: dict[int, Wait], log: Log) -> list[int]:
     Numbers count within a group, so they are compared only where the log does not name different groups.
     """
     odd: list[int] = []
-    if len({wait.group for wait in waiting.values()}) == 1:
+    if len({wait.group for wait in waiting.values() if wait.group}) <= 1:
         common = Counter((w.operation, w.number) for w in waiting.values()).most_common(1)[0][0]
         others = {rank: w for rank, w in waiting.items() if (w.operation, w.number) != common and w.operation}
         odd = [

@@ -27,7 +27,8 @@ _WORDS = (
     b"already in use", b"EADDRINUSE", b"Duplicate GPU", b"SIG", b"Killed", b"oom-kill", b"egmentation", b"of memory",
     b"mismatch between", b"esync", b"eartbeat", b"ssert", b"TCPStore", b"by peer", b"roken pipe", b"arrier",
     b"exitcode", b"(local_rank", b"time      :", b"observed failure", b"responded for", b"\nerror: ",
-    b"During handling", b"direct cause",
+    b"During handling", b"direct cause", b"WorkNCCL(", b"dump signal", b"sequence number: ", b"Timeout at NCCL",
+    b"recent call first", b"MainThread",
 )  # fmt: skip
 _ONCE = (b"parallel_size", b"parallel-size", b"world_size", b"world size")  # said at the start
 _EARLY = 64 << 20
