@@ -20,13 +20,14 @@ first, last = parallel_state.is_pipeline_first_stage(), parallel_state.is_pipeli
 """
 SCHEDULE = """get_forward_backward_func()(forward_step_func={step}, data_iterator={data}, model=model,
     num_microbatches=2, seq_length=8, micro_batch_size=2, forward_only=False)"""
-OWN = """from onescience_check.runtime.pipeline.schedule import run_schedule
+OWN = """from onescience_check.runtime.pipeline.chunk import PipelineChunk
+from onescience_check.runtime.pipeline.schedule import run_schedule
 from onescience_check.runtime.pipelinetensorshapeconfig import PipelineTensorShapeConfig
 from onescience_check.runtime.training import get_args
 from onescience_check.runtime.training.arguments import parse_args
 
 parse_args(argv=["--tensor-model-parallel-size", "1", "--pipeline-model-parallel-size", "2"])
-get_args().pipeline_tensor_shape_config = PipelineTensorShapeConfig(num_stages=2, stage_shapes=[{shapes}])
+shapes = PipelineTensorShapeConfig(num_stages=2, stage_shapes=[{shapes}])
 
 
 def loss_func(output):
@@ -44,6 +45,7 @@ _STAGE = """class Stage(torch.nn.Module):
     def __init__(self):
         super().__init__()
         self.config, self.body, self.label_shape = cfg, torch.nn.Linear(64, 64), (8, 2, 64)
+        self.model_type = None
 
     def set_input_tensor(self, tensors):
         self.received = tensors[0]
@@ -90,7 +92,7 @@ RUNS: dict[str, tuple[int, int, str]] = {
     "integer-meta": (
         1, 2, OWN.format(shapes="[[2, 3, 4, 5, 64], [4]]")
         + "model = bad.EncoderStage(64, cfg)\n"
-        "run_schedule(forward_step, [iter([torch.randn(2, 3, 4, 5, 64)] * 2)], [model], 2)",
+        "run_schedule(forward_step, [iter([torch.randn(2, 3, 4, 5, 64)] * 2)], [PipelineChunk([model], 0 if first else 1, shapes, cfg)], 2)",
     ),
     "kv-heads-fewer-than-tp": (2, 1, "bad.GroupedAttention(64, 4, 1, cfg)(torch.randn(2, 5, 64))"),
     "label-sent-by-hand": (1, 2, _STAGE + SCHEDULE.format(step="bad.forward_step", data=_FIELDS)),
@@ -103,7 +105,7 @@ RUNS: dict[str, tuple[int, int, str]] = {
     "mask-between-stages": (
         1, 2, OWN.format(shapes="[[8, 2, 64], [8, 2]]")
         + "model = bad.MaskedStage(64, 2, cfg)\n"
-        "run_schedule(forward_step, [iter([torch.randn(8, 2, 64)] * 2)], [model], 2)",
+        "run_schedule(forward_step, [iter([torch.randn(8, 2, 64)] * 2)], [PipelineChunk([model], 0 if first else 1, shapes, cfg)], 2)",
     ),
     "middle-stage-data": (
         1, 3, _STAGE + SCHEDULE.format(

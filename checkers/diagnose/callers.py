@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -91,46 +90,6 @@ def classes(name: str, sources: Sources) -> Iterator[tuple[SourceText, ast.Class
         for node in source.nodes:
             if isinstance(node, ast.ClassDef) and node.name == name:
                 yield source, node
-
-
-def returned(
-    value: ast.expr, owner: ast.ClassDef, source: SourceText, sources: Sources
-) -> Iterator[tuple[str, int, float]]:
-    """Where the layer that made a value returns it: `x = self.layer(x)` leads to the layer's class."""
-    for call in ast.walk(value):
-        if not isinstance(call, ast.Call):
-            continue
-        attribute = call.func if isinstance(call.func, ast.Attribute) else None
-        if attribute is None or not (isinstance(attribute.value, ast.Name) and attribute.value.id == "self"):
-            continue
-        own = next(
-            (m for m in owner.body if isinstance(m, ast.FunctionDef) and m.name == attribute.attr), None
-        )
-        if own is not None:
-            yield from (
-                (source.path, part.lineno, 32.0) for part in ast.walk(own) if isinstance(part, ast.Return)
-            )
-        for _, node in setters(owner, attribute.attr):
-            for name in _named_classes(node.value):
-                for inner, cls in classes(name, sources):
-                    yield from ((inner.path, line, 31.0) for line in _ends(cls))
-
-
-def _named_classes(value: ast.expr | None) -> Iterator[str]:
-    for part in ast.walk(value) if value is not None else ():
-        if isinstance(part, ast.Call) and re.match(r"[A-Z]", called(part)):
-            yield called(part)
-            for keyword in part.keywords:
-                if keyword.arg == "style" and isinstance(keyword.value, ast.Constant):
-                    yield str(keyword.value.value)
-
-
-def _ends(cls: ast.ClassDef) -> Iterator[int]:
-    """The returns of a forward, and its last line where it has none."""
-    for method in cls.body:
-        if isinstance(method, ast.FunctionDef) and method.name == "forward":
-            found = [node.lineno for node in ast.walk(method) if isinstance(node, ast.Return)]
-            yield from found or [method.body[-1].lineno]
 
 
 def crossed(call: ast.Call, callee: ast.FunctionDef | None) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -15,9 +15,13 @@ from ..settings import Settings
 from .candidate import Cause, Hint, gather
 from .crossings import crossed_calls
 from .flow import walk_back
+from .lookup_stages import loss_contract
 from .lookups import message_hints
+from .makers import SHAPE_KINDS
 from .record import Failure, Log
+from .sizes import size_hints
 from .sources import Sources, Spot
+from .standing import rank_tests
 from .static import Passed, finding_hints
 from .story import Story, place_of, story_of
 
@@ -71,7 +75,11 @@ def diagnose(
         symptoms = {rule.symbol: rule.symptom for rule in run.rules}
         project = run.analysis.project
 
+        own = list(training_frameworks(sources))
+
         def framework(path: str) -> bool:
+            if any(os.path.normpath(path).startswith(folder) for folder in own):
+                return True
             module = project.module_at(Path(os.path.abspath(path)))
             return module is not None and project.is_framework(module)
 
@@ -89,7 +97,7 @@ def rank_causes(
 ) -> None:
     """Fill in the causes."""
     story = made.story
-    told = [] if story.kind.name in ("peer-lost", "interrupted") else story.failures[:_MOST_TOLD]
+    told = [] if story.kind.name == "peer-lost" else story.failures[:_MOST_TOLD]
     chains = [failure for first in told for failure in _chain(first)]
     spots = [sources.spots(failure) for failure in chains]
     made.places = {id(failure): found for failure, found in zip(chains, spots, strict=True)}
@@ -107,15 +115,30 @@ def rank_causes(
         for hint in message_hints(message, sources)
     ]
     kind = story.kind.name
-    told_of = [first] if kind != "timed-out" else [found for found in spots if found]
+    waits = kind in ("timed-out", "interrupted")
+    told_of = [first] if not waits else [found for found in spots if found]
     for found in told_of:
-        scale = 1.0 if kind != "timed-out" else 0.6
+        scale = 0.6 if waits else 1.0
         hints += [
             replace(h, weight=h.weight * scale) for h in walk_back(found, sources, kind, framework, message)
         ]
+    if waits:
+        hints += rank_tests([found for found in spots if found], sources)
+    hints += loss_contract(first_told, sources) if (first_told := chains[0] if chains else None) else []
     if kind in _SHAPES:
         hints += crossed_calls([spot for found in spots for spot in found], sources)
+    if kind in SHAPE_KINDS:
+        hints += size_hints(made.story.root.message if made.story.root else "", hints, sources)
     made.causes = gather(hints, sources)[:SHOWN]
+
+
+def training_frameworks(sources: Sources) -> Iterator[str]:
+    """Folders of the project that are a training framework: those of a `pretrain` that others call, two folders up."""
+    for source in sources.having("def pretrain("):
+        folder = os.path.dirname(os.path.dirname(os.path.normpath(source.path)))
+        inside = folder + os.sep
+        if folder and not all(os.path.normpath(path).startswith(inside) for path in sources.files):
+            yield inside
 
 
 def _chain(failure: Failure) -> list[Failure]:

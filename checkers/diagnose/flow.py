@@ -8,29 +8,38 @@ followed ends the walk.
 from __future__ import annotations
 
 import ast
+import heapq
+import itertools
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from .callers import built, crossed, functions, guards, handed, kept, orders, returned, setters
+from .beyond import constructions, into_functions, into_layers, to_entries
+from .callers import built, crossed, guards, handed, kept, orders, setters
 from .candidate import Hint, reason
+from .makers import SHAPE_KINDS, exclusive, hands_on, layer_inputs, makes, renames
 from .reading import (
     Scope,
     assignments,
     at_module_level,
     calls_at,
     calls_function,
+    default_of,
     function_of,
     given_for,
     names_of,
+    only_parameters,
     read,
     scope_of,
+    statement_of,
 )
 from .sources import Sources, SourceText, Spot
 
 _FRAMES = (42.0, 27.0, 20.0, 15.0, 11.0)
 _FRAMEWORK = 0.35  # what hints in the training framework count: it is used by others, and right
-_MOST_STEPS = 60
+_MOST_STEPS = 300
+_WEAKEST = 0.25
+_MADE = ("shapes-do-not-fit", "widths-do-not-fit", "dtype-mismatch", "pair-as-tensor", "other")
 _IMPORTS = ("circular-import", "import-missing")
 
 
@@ -46,9 +55,12 @@ class Walk:
     hints: list[Hint] = field(default_factory=list)
     seen: set[tuple[str, int, str]] = field(default_factory=set)
     start: int = 0
+    queue: list[tuple[float, int, tuple[str, Scope, int, float]]] = field(default_factory=list)
+    number: Iterator[int] = field(default_factory=itertools.count)
+    entered: set[int] = field(default_factory=set)  # functions and entries that the walk has gone into
 
     @property
-    def _none(self) -> bool:
+    def none(self) -> bool:
         return self.kind in ("value-is-none", "no-gradient", "unpacking")
 
     def run(self) -> list[Hint]:
@@ -65,13 +77,17 @@ class Walk:
             depth += 1
         for spot in self.spots[:first]:
             if not spot.passes_on:
-                self._hint(spot.source, spot.line, 19.0, "refused-here" if refuses(spot) else "raised-here")
+                self.hint(spot.source, spot.line, 19.0, "refused-here" if refuses(spot) else "raised-here")
+        constructions(self, first)
         self._crossings()
         self._on_some_paths(first)
         # A check of the framework that refuses knows best where the value came from.
         self.start = first
         start = next((n for n, s in enumerate(self.spots[:first]) if refuses(s) and not s.passes_on), first)
         self._values(start, 1.0)
+        while self.queue and len(self.seen) < _MOST_STEPS:
+            _, _, step = heapq.heappop(self.queue)
+            self._follow(*step)
         return [
             replace(hint, weight=hint.weight * _FRAMEWORK) if self.framework(hint.path) else hint
             for hint in self.hints
@@ -84,7 +100,9 @@ class Walk:
             weight = 12.0  # the call that started everything
         if not spot.same:
             weight *= 0.4
-        self._hint(spot.source, spot.line, weight, "raised-here" if innermost else "called-here")
+        elif innermost and self.kind in SHAPE_KINDS and only_parameters(spot):
+            weight -= 7.0  # a helper: what it was given is at fault
+        self.hint(spot.source, spot.line, weight, "raised-here" if innermost else "called-here")
 
     def _first(self) -> int:
         """The innermost frame that is at work: no framework, no line that hands on, no check that refuses."""
@@ -93,7 +111,7 @@ class Walk:
                 return number
         return 0
 
-    def _hint(self, source: SourceText, line: int, weight: float, key: str, **fields: object) -> None:
+    def hint(self, source: SourceText, line: int, weight: float, key: str, **fields: object) -> None:
         self.hints.append(Hint(source.path, line, weight, reason(key, **fields)))
 
     def _crossings(self) -> None:
@@ -103,7 +121,7 @@ class Walk:
             for call in calls_at(spot) if callee is not None else ():
                 names = crossed(call, callee)
                 if names:
-                    self._hint(spot.source, call.lineno, 72.0, "crossed", name=" / ".join(names))
+                    self.hint(spot.source, call.lineno, 72.0, "crossed", name=" / ".join(names))
 
     def _on_some_paths(self, first: int) -> None:
         """An attribute that the object has on some ranks only: the caller within the object did not ask."""
@@ -116,7 +134,7 @@ class Walk:
             and inner.owner is outer.owner
             and any(True for _ in setters(inner.owner, found[2]))
         ):
-            self._hint(outer.source, self.spots[first + 1].line, 99.0, "asks-not", name=found[2])
+            self.hint(outer.source, self.spots[first + 1].line, 99.0, "asks-not", name=found[2])
 
     def _values(self, number: int, strength: float) -> None:
         spot = self.spots[number]
@@ -124,8 +142,11 @@ class Walk:
         names, attributes, layers = read(spot)
         if not spot.same:  # the line is of another version: only the names of layers still say something
             names, attributes = [], re.findall(r"\bself\.(\w+)", spot.frame.code)
+        found = statement_of(spot)
+        if found is not None and spot.same:
+            to_entries(self, found, strength)
         for name in names:
-            self._name(name, scope, spot.line, strength)
+            self.name(name, scope, spot.line, strength)
         for attribute in attributes if scope.owner is not None else ():
             self._attribute(attribute, scope, strength, attribute in layers)
 
@@ -136,22 +157,26 @@ class Walk:
                 weight = 48.0  # a product that does not fit: the layer is declared otherwise than it is used
             self.hints.append(Hint(path, line, weight * strength, reason(key, **fields)))
         for line in kept(scope.owner, attribute):
-            self._hint(scope.source, line, 50.0 * strength, "kept-in-part", name=attribute)
+            self.hint(scope.source, line, 50.0 * strength, "kept-in-part", name=attribute)
 
-    def _name(self, name: str, scope: Scope, line: int, strength: float) -> None:
-        """Follow one name that is read at a line."""
+    def name(self, name: str, scope: Scope, line: int, strength: float) -> None:
+        """Note one name that is read at a line; the strongest are followed first."""
+        if strength >= _WEAKEST:
+            step = (name, scope, line, strength)
+            heapq.heappush(self.queue, (-strength, next(self.number), step))
+
+    def _follow(self, name: str, scope: Scope, line: int, strength: float) -> None:
         key = (scope.source.path, line, name)
-        if key in self.seen or len(self.seen) > _MOST_STEPS or strength < 0.2:
+        if key in self.seen:
             return
         self.seen.add(key)
-        found = False
+        first: ast.stmt | None = None
         for made, function in assignments(scope, name, line):
-            found = True
-            self._assigned(name, made, replace(scope, function=function), strength)
-            strength *= 0.8
-            if not self._none:
-                break
-        if found:
+            if first is None or self.none or exclusive(first, made, function):
+                self._assigned(name, made, replace(scope, function=function), strength)
+                strength *= 0.8 if self.none else 1.0
+            first = first or made
+        if first is not None:
             return
         if scope.function is not None and name in names_of(scope.function):
             self._argument(name, scope, strength)
@@ -163,7 +188,7 @@ class Walk:
         made = at_module_level(scope.source, name)
         if made is None:
             return
-        self._hint(scope.source, made.lineno, 24.0 * strength, "made-here", name=name)
+        self.hint(scope.source, made.lineno, 24.0 * strength, "made-here", name=name)
         if isinstance(made.value, ast.Dict):
             asked = {
                 part.value
@@ -174,62 +199,63 @@ class Walk:
             }
             for entry in made.value.keys:
                 if isinstance(entry, ast.Constant) and entry.value in asked:
-                    self._hint(scope.source, entry.lineno, 97.0 * strength, "entry-here", name=entry.value)
+                    self.hint(scope.source, entry.lineno, 97.0 * strength, "entry-here", name=entry.value)
 
     def _assigned(self, name: str, made: ast.stmt, scope: Scope, strength: float) -> None:
         value = getattr(made, "value", None)
         text = ast.unparse(value) if value is not None else ""
         if "input_tensor" in text:
-            self._hint(scope.source, made.lineno, 43.5 * strength, "received-here", name=name)
+            self.hint(scope.source, made.lineno, 43.5 * strength, "received-here", name=name)
             for line in orders(made, self.sources):
-                self._hint(scope.source, line, 96.0, "other-order")
+                self.hint(scope.source, line, 96.0, "other-order")
             if scope.owner is not None:
                 for line in kept(scope.owner, "input_tensor"):
-                    self._hint(scope.source, line, 50.0 * strength, "kept-in-part", name="input_tensor")
+                    self.hint(scope.source, line, 50.0 * strength, "kept-in-part", name="input_tensor")
             return
-        weight = 45.0 if self._none else 50.0 if "data[" in text else 46.0 if self._far(scope) else 30.0
-        self._hint(scope.source, made.lineno, weight * strength, "made-here", name=name)
-        if self._none and scope.function is not None:
+        weight = self._weight_of(
+            value, text, scope, not any(isinstance(t, ast.Tuple) for t in getattr(made, "targets", ()))
+        )
+        self.hint(scope.source, made.lineno, weight * strength, "made-here", name=name)
+        if self.none and scope.function is not None:
             for depth, line in enumerate(guards(scope.function, made)):
                 ranks = 6.0 if "rank" in scope.source.lines[line - 1] else 0.0
                 weight = (51.0 - 4 * depth + ranks) * strength
-                self._hint(scope.source, line, weight, "only-under-this-test", name=name)
+                self.hint(scope.source, line, weight, "only-under-this-test", name=name)
         if value is None:
             return
-        if scope.owner is not None:
-            for path, line, heavy in returned(value, scope.owner, scope.source, self.sources):
-                self.hints.append(Hint(path, line, heavy * strength, reason("returned-here", name=name)))
-        self._called(value, scope, made.lineno, strength)
+        into_layers(self, value, scope, name, strength)
+        into_functions(self, value, scope, strength)
+        to_entries(self, value, strength)
+        through = layer_inputs(value)
         for part in ast.walk(value):
             if isinstance(part, ast.Name) and part.id != "self":
-                self._name(part.id, scope, made.lineno, strength * 0.85)
+                less = 0.6 if part.id in through and self.kind in SHAPE_KINDS else 0.85
+                self.name(part.id, scope, made.lineno, strength * less)
+
+    def _weight_of(self, value: ast.expr | None, text: str, scope: Scope, named: bool) -> float:
+        """How likely an assignment is at fault: one that only fetches seldom is."""
+        if self.none or "data[" in text or value is None:
+            return 45.0 if self.none else 50.0
+        if self.kind in SHAPE_KINDS and renames(value) and named:
+            return 56.0
+        if makes(value, self.kind):
+            return 48.0 if self._far(scope) else 40.0
+        if self.kind in _MADE and hands_on(value):
+            return 26.0 if self._far(scope) else 20.0
+        return 46.0 if self._far(scope) else 30.0
+
+    def enter(self, node: ast.AST, strength: float) -> bool:
+        """Whether the walk goes into a function or an entry: once, and not too far from the failure."""
+        if id(node) in self.entered or strength < 0.3:
+            return False
+        self.entered.add(id(node))
+        return True
 
     def _far(self, scope: Scope) -> bool:
         """Whether a value came through frames to the line that failed: it was made wrongly, not used so."""
         return self.kind in ("shapes-do-not-fit", "widths-do-not-fit") and (scope.number or 0) > self.start
 
-    def _called(self, value: ast.expr, scope: Scope, line: int, strength: float) -> None:
-        """What a function of the project returns, also one that was handed over as an argument."""
-        for call in ast.walk(value):
-            if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
-                continue
-            name = call.func.id
-            if scope.function is not None and name in names_of(scope.function):
-                name = self._given(name, scope) or name
-            for source, function in functions(name, self.sources):
-                inner = Scope(source, function, None, None)
-                for node in ast.walk(function):
-                    if isinstance(node, ast.Return) and node.value is not None:
-                        nothing = self._none and "None" in ast.unparse(node.value)
-                        weight = 54.0 if nothing else 32.0
-                        self._hint(source, node.lineno, weight * strength, "returned-here", name=name)
-                        for test in guards(function, node) if nothing else ():
-                            self._hint(source, test, 56.0 * strength, "only-under-this-test", name=name)
-                        for part in ast.walk(node.value):
-                            if isinstance(part, ast.Name):
-                                self._name(part.id, inner, node.lineno, strength)
-
-    def _given(self, parameter: str, scope: Scope) -> str:
+    def given(self, parameter: str, scope: Scope) -> str:
         """The name of the function that a frame further out gave for a parameter."""
         number = scope.number
         while number is not None and number + 1 < len(self.spots):
@@ -248,12 +274,12 @@ class Walk:
         assert scope.function is not None
         bound = list(handed(scope.function, name, scope.source))
         for line, argument in bound:
-            self._hint(scope.source, line, 30.0 * strength, "bound-here", name=name)
+            self.hint(scope.source, line, 30.0 * strength, "bound-here", name=name)
             around = scope.source.enclosing(line)
             inside = next((n for n in reversed(around) if isinstance(n, ast.FunctionDef)), None)
             for part in ast.walk(argument):
                 if isinstance(part, ast.Name):
-                    self._name(part.id, replace(scope, function=inside), line, strength)
+                    self.name(part.id, replace(scope, function=inside), line, strength)
         if bound or scope.number is None:
             return
         outer = scope.number + 1
@@ -264,12 +290,19 @@ class Walk:
         spot = self.spots[outer]
         given = list(given_for(spot, scope.function, name))
         if not given:
+            default = default_of(scope.function, name)
+            if default is not None:
+                weight = 52.0 if default == "None" and self.kind not in SHAPE_KINDS[:-1] else 24.0
+                self.hint(scope.source, scope.function.lineno, weight * strength, "default-taken", name=name)
             self._values(outer, strength * 0.97)
         for argument in given:
             inner = scope_of(spot, outer)
+            if makes(argument, self.kind) or not hands_on(argument):
+                self.hint(spot.source, argument.lineno, 34.0 * strength, "handed-over-here", name=name)
+            to_entries(self, argument, strength)
             for part in ast.walk(argument):
                 if isinstance(part, ast.Name) and part.id != "self":
-                    self._name(part.id, inner, spot.line, strength * 0.98)
+                    self.name(part.id, inner, spot.line, strength * 0.98)
                 elif (
                     isinstance(part, ast.Attribute)
                     and ast.unparse(part.value) == "self"

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from .callers import calls_of, classes
 from .candidate import Hint, reason
+from .makers import keys_of
 from .sources import Sources
 
 
@@ -108,3 +109,25 @@ def _left_out(key: str, sources: Sources) -> Iterator[Hint]:
             same = [k for k in node.keywords if isinstance(k.value, ast.Attribute) and k.value.attr == k.arg]
             if len(same) >= 4 and key not in {k.arg for k in node.keywords}:
                 yield Hint(path, node.lineno, 62.0, reason("default-taken", name=key))
+
+
+def unwritten_key(found: re.Match[str], sources: Sources) -> Iterator[Hint]:
+    """A key that is read and never written: the dict that is written with the other keys read beside it."""
+    key = found[1]
+    for source in sources.having(f'["{key}"]'):
+        for function in source.nodes:
+            if not isinstance(function, ast.FunctionDef):
+                continue
+            beside = {other for part in ast.walk(function) for _, other in keys_of(part)}
+            if key in beside and len(beside) > 1:
+                yield from _written_with(beside - {key}, key, sources)
+
+
+def _written_with(beside: set[str], key: str, sources: Sources) -> Iterator[Hint]:
+    for path in sources.files:
+        source = sources.text(path)
+        for node in source.nodes if source is not None and source.tree is not None else ():
+            if isinstance(node, ast.Dict):
+                keys = {name.value for name in node.keys if isinstance(name, ast.Constant)}
+                if beside <= keys and key not in keys:
+                    yield Hint(path, node.lineno, 72.0, reason("lacks-key", name=key))

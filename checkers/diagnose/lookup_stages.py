@@ -5,9 +5,11 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from .candidate import Hint, reason
 from .reading import targets
+from .record import Failure
 from .sources import Sources, SourceText
 
 
@@ -22,9 +24,16 @@ def stage_shapes(found: re.Match[str], sources: Sources) -> Iterator[Hint]:
     same_count = len(sent) == len(declared)
     batch = same_count and all(a[1:] == b[1:] for a, b in zip(sent, declared, strict=True))
     consistent = in_order and _taken_as_sent(stage, sources)
+    odd = [n for n, (a, b) in enumerate(zip(sent, declared, strict=False)) if a != b] if same_count else []
     returned = 40.0 if consistent else 48.0 if in_order or not same_count else 36.0
     for source in sources.having("tage"):
         yield from _stage_returns(source, stage, returned)
+        if len(odd) == 1 and not batch:
+            for back in list(_returned_tuples(source, stage)):
+                if odd[0] < len(back.elts):
+                    yield from (
+                        replace(h, weight=76.0) for h in _last_made(source, back.elts[odd[0]], back.lineno)
+                    )
         for node in source.nodes:
             if (
                 isinstance(node, ast.keyword)
@@ -99,6 +108,13 @@ def _stage_returns(source: SourceText, stage: int, weight: float) -> Iterator[Hi
                         )
 
 
+def _returned_tuples(source: SourceText, stage: int) -> Iterator[ast.Tuple]:
+    lines = {hint.line for hint in _stage_returns(source, stage, 0.0) if hint.reason.key == "sent-here"}
+    for node in source.nodes:
+        if isinstance(node, ast.Return) and node.lineno in lines and isinstance(node.value, ast.Tuple):
+            yield node.value
+
+
 def stage_count(found: re.Match[str], sources: Sources) -> Iterator[Hint]:
     for source in sources.having("tage"):
         yield from _stage_returns(source, int(found[1]), 44.0)
@@ -142,3 +158,28 @@ def no_gradient(found: re.Match[str], sources: Sources) -> Iterator[Hint]:
                 around = [n.name for n in source.enclosing(node.lineno)]
                 if any(re.search(r"forward|step", name) and "eval" not in name for name in around):
                     yield Hint(source.path, node.lineno, 50.0, reason("no-gradient-here"))
+
+
+def loss_contract(failure: Failure, sources: Sources) -> Iterator[Hint]:
+    """A failure where Megatron's schedule takes apart what the loss function returned: the returns of that function."""
+    last = failure.frames[-1] if failure.frames else None
+    if last is None or not last.path.endswith("schedules.py") or not last.function.startswith("forward_step"):
+        return
+    if "forward_step_func(" in last.code:
+        return
+    names = {
+        part.id
+        for source in sources.having("def forward_step")
+        for node in source.nodes
+        if isinstance(node, ast.FunctionDef) and node.name.startswith("forward_step")
+        for back in ast.walk(node)
+        if isinstance(back, ast.Return) and isinstance(back.value, ast.Tuple) and len(back.value.elts) == 2
+        for part in ast.walk(back.value.elts[1])
+        if isinstance(part, ast.Name)
+    }
+    for source in sources.having("def "):
+        for node in source.nodes if names else ():
+            if isinstance(node, ast.FunctionDef) and node.name in names:
+                for part in ast.walk(node):
+                    if isinstance(part, ast.Return):
+                        yield Hint(source.path, part.lineno, 66.0, reason("loss-contract"))

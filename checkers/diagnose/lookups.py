@@ -6,10 +6,10 @@ import ast
 import re
 from collections.abc import Callable, Iterator
 
-from .callers import calls_of, classes, functions, setters
+from .callers import calls_of, classes, functions, guards, setters
 from .candidate import Hint, Reason, reason
 from .lookup_parameters import parameter, shaped
-from .lookup_settings import number_key, quoted_key, style, value_of_key, yaml_key
+from .lookup_settings import number_key, quoted_key, style, unwritten_key, value_of_key, yaml_key
 from .lookup_stages import no_gradient, sent_tensor, stage_count, stage_shapes
 from .sources import Sources
 
@@ -64,10 +64,16 @@ def _attribute(found: re.Match[str], sources: Sources) -> Iterator[Hint]:
         why = reason("class-lacks", name=found[2], cls=found[1])
         if any(True for _ in setters(cls, found[2])):
             yield Hint(source.path, cls.lineno, 20.0, why)  # it has it, on some paths
+            for method, made in setters(cls, found[2]):
+                for test in guards(method, made):
+                    only = reason("only-under-this-test", name=found[2])
+                    yield Hint(source.path, test, 64.0, only)
             continue
-        made = [node for node in cls.body if isinstance(node, ast.FunctionDef) and node.name == "__init__"]
+        builders = [
+            node for node in cls.body if isinstance(node, ast.FunctionDef) and node.name == "__init__"
+        ]
         called = f".{found[2]}(" in source.text
-        head = made[0] if made and called and not typo else cls
+        head = builders[0] if builders and called and not typo else cls
         yield Hint(source.path, head.lineno, 40.0 if typo else 112.0, why)
 
 
@@ -107,6 +113,24 @@ def _named_function(found: re.Match[str], sources: Sources) -> Iterator[Hint]:
             yield Hint(source.path, node.lineno, 28.0, reason("named-in-the-message"))
 
 
+def _seeds(found: re.Match[str], sources: Sources) -> Iterator[Hint]:
+    """Where random streams are seeded: the one of the message is not among them."""
+    for source in sources.having("manual_seed("):
+        for node in source.nodes:
+            if isinstance(node, ast.FunctionDef):
+                text = ast.unparse(node)
+                if "manual_seed(" in text and "Generator" not in text:
+                    yield Hint(source.path, node.lineno, 58.0, reason("seeds-here"))
+
+
+def _own_parameter(found: re.Match[str], sources: Sources) -> Iterator[Hint]:
+    """A parameter by its whole name: the attributes of classes that its first part names."""
+    for source in sources.having(f"self.{found[1]}"):
+        for cls in source.nodes:
+            for _, made in setters(cls, found[1]) if isinstance(cls, ast.ClassDef) else ():
+                yield Hint(source.path, made.lineno, 47.0, reason("built-here", name=found[1]))
+
+
 _LOOKUPS: tuple[tuple[str, Lookup], ...] = (
     (r"([\w.<>]+)\(\) got an unexpected keyword argument '(\w+)'", _unexpected),
     (r"([\w.<>]+)\(\) missing \d+ required [\w-]+(?: arguments?)?(?: arguments?)?: (.+)", _missing),
@@ -128,9 +152,12 @@ _LOOKUPS: tuple[tuple[str, Lookup], ...] = (
     (r"(?<!section )'(\w+)'", quoted_key),
     (r"\b([a-z]\w{3,}) \((\d+)\)", value_of_key),
     (r"recv_backward", no_gradient),
+    (r"rng state [\w-]+ is not added", _seeds),
+    (r"have a parameter (\w+)\.", _own_parameter),
     (r"\b([a-z]\w{5,})\b", _named_function),
     (r"lacks weights of \w+: ((?:\w+\.)+\w+)", parameter),
     (r"[\"']((?:\w+\.){2,}\w+)[\"']", parameter),
     (r"\b([a-z]\w{3,}) (?:\(|is |must |= ?)", yaml_key),
     (r"KeyError: '(\w+)'", yaml_key),
+    (r"KeyError: '(\w+)'", unwritten_key),
 )

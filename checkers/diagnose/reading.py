@@ -36,7 +36,7 @@ def function_of(spot: Spot) -> ast.FunctionDef | None:
 def read(spot: Spot) -> tuple[list[str], list[str], set[str]]:
     """Names and attributes of `self` that the failing expression reads, the part under the carets if there is one,
     and those attributes that it calls."""
-    found = _marked(spot) or _statement(spot)
+    found = _marked(spot) or statement_of(spot)
     names: list[str] = []
     attributes: list[str] = []
     layers: set[str] = set()
@@ -63,7 +63,7 @@ def _marked(spot: Spot) -> ast.AST | None:
         return None
 
 
-def _statement(spot: Spot) -> ast.AST | None:
+def statement_of(spot: Spot) -> ast.AST | None:
     """The statement of a line; of a `raise`, the test that led to it."""
     start, _ = spot.source.statement(spot.line)
     for node in spot.source.nodes:
@@ -82,6 +82,16 @@ def _statement(spot: Spot) -> ast.AST | None:
     return None
 
 
+def only_parameters(spot: Spot) -> bool:
+    """Whether a line reads nothing but parameters of its function."""
+    function = function_of(spot)
+    names, attributes, _ = read(spot)
+    modules = {"torch", "F", "nn", "dist"}
+    return (
+        function is not None and bool(names) and not attributes and set(names) - modules <= names_of(function)
+    )
+
+
 def calls_at(spot: Spot) -> Iterator[ast.Call]:
     """The calls of a line's statement."""
     start, end = spot.source.statement(spot.line)
@@ -94,6 +104,15 @@ def names_of(function: ast.FunctionDef) -> set[str]:
     """The parameters of a function."""
     arguments = function.args
     return {a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)} - {"self"}
+
+
+def default_of(function: ast.FunctionDef, name: str) -> str | None:
+    """The text of a parameter's default; None where it has none."""
+    arguments = function.args
+    positional = [*arguments.posonlyargs, *arguments.args]
+    pairs = [*zip(reversed(positional), reversed(arguments.defaults), strict=False),
+             *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)]  # fmt: skip
+    return next((ast.unparse(value) for a, value in pairs if a.arg == name and value is not None), None)
 
 
 def assignments(scope: Scope, name: str, line: int) -> Iterator[tuple[ast.stmt, ast.FunctionDef]]:
@@ -141,7 +160,9 @@ def calls_function(spot: Spot, function: ast.FunctionDef) -> bool:
 
 def given_for(spot: Spot, function: ast.FunctionDef, name: str) -> Iterator[ast.expr]:
     """What the call of a frame gives for a parameter: of the call under the carets where there is one."""
-    parameters = [a.arg for a in (*function.args.posonlyargs, *function.args.args) if a.arg != "self"]
+    parameters = [
+        a.arg for a in (*function.args.posonlyargs, *function.args.args) if a.arg not in ("self", "ctx")
+    ]
     calls = [
         call
         for call in calls_at(spot)
