@@ -26,13 +26,14 @@ from onescience_check.runtime.pipelinetensorshapeconfig import PipelineTensorSha
 from onescience_check.runtime.training import get_args
 from onescience_check.runtime.training.arguments import parse_args
 
-parse_args(argv=["--tensor-model-parallel-size", "1", "--pipeline-model-parallel-size", "2"])
+sizes = ["--tensor-model-parallel-size", "1", "--pipeline-model-parallel-size", "2", "--micro-batch-size", "{batch}"]
+parse_args(argv=sizes)
 shapes = PipelineTensorShapeConfig(num_stages=2, stage_shapes=[{shapes}])
 
 
 def loss_func(output):
-    loss = output[0].mean()
-    return loss, torch.tensor(1), {{"loss": loss.detach()}}
+    loss, tokens = output[0].mean(), torch.ones((), dtype=torch.int)
+    return loss, tokens, {{"loss": torch.cat([loss.detach().view(1), tokens.view(1)])}}
 
 
 def forward_step(data_iterator, model):
@@ -90,9 +91,10 @@ RUNS: dict[str, tuple[int, int, str]] = {
         "model(torch.randn(4, 2, 64) if first else None)",
     ),
     "integer-meta": (
-        1, 2, OWN.format(shapes="[[2, 3, 4, 5, 64], [4]]")
+        1, 2, OWN.format(shapes="[[2, 3, 4, 5, 64], [4]]", batch=2)
         + "model = bad.EncoderStage(64, cfg)\n"
-        "run_schedule(forward_step, [iter([torch.randn(2, 3, 4, 5, 64)] * 2)], [PipelineChunk([model], 0 if first else 1, shapes, cfg)], 2)",
+        "chunks = [PipelineChunk([model], 0 if first else 1, shapes, cfg)]\n"
+        "run_schedule(forward_step, [iter([torch.randn(2, 3, 4, 5, 64)] * 2)], chunks, 2)",
     ),
     "kv-heads-fewer-than-tp": (2, 1, "bad.GroupedAttention(64, 4, 1, cfg)(torch.randn(2, 5, 64))"),
     "label-sent-by-hand": (1, 2, _STAGE + SCHEDULE.format(step="bad.forward_step", data=_FIELDS)),
@@ -103,9 +105,10 @@ RUNS: dict[str, tuple[int, int, str]] = {
         + SCHEDULE.format(step="bad.forward_step", data="iter([(torch.randn(8, 2, 64), torch.randn(8, 2, 64))] * 2)"),
     ),
     "mask-between-stages": (
-        1, 2, OWN.format(shapes="[[8, 2, 64], [8, 2]]")
+        1, 2, OWN.format(shapes="[[8, 2, 64], [8, 2]]", batch=8)
         + "model = bad.MaskedStage(64, 2, cfg)\n"
-        "run_schedule(forward_step, [iter([torch.randn(8, 2, 64)] * 2)], [PipelineChunk([model], 0 if first else 1, shapes, cfg)], 2)",
+        "chunks = [PipelineChunk([model], 0 if first else 1, shapes, cfg)]\n"
+        "run_schedule(forward_step, [iter([torch.randn(8, 2, 64)] * 2)], chunks, 2)",
     ),
     "middle-stage-data": (
         1, 3, _STAGE + SCHEDULE.format(

@@ -1,4 +1,4 @@
-"""Write a log of any size, as eight ranks leave it: lines mixed, warnings, now and then a traceback that stopped nothing.
+"""Write a log of any size as eight ranks leave it: lines mixed, warnings, tracebacks that stopped nothing.
 
     python benchmarks/diagnose/large.py GIGABYTES [--healthy] > run.log
 

@@ -44,6 +44,7 @@ def _is_it(cause: Cause, changed: list[tuple[str, int, int, bool]], sources: Sou
         if any((file, line) in lines for line in range(first - gone, last + 1)):
             return True
         if gone and path == file and source is not None:
-            if any(node.lineno == cause.line for node in source.enclosing(first)):
+            around = [*source.enclosing(first), *source.enclosing(first - 1)]
+            if any(node.lineno == cause.line for node in around):
                 return True
     return False

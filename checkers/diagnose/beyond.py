@@ -4,11 +4,13 @@ object that failed."""
 from __future__ import annotations
 
 import ast
+import re
 from typing import TYPE_CHECKING
 
 from .callers import called, classes, functions, guards, setters
 from .makers import SHAPE_KINDS, entries, forward_of, keys_of, makes, own_construction, renames
-from .reading import Scope, calls_at, function_of, names_of, read, scope_of
+from .reading import Scope, at_module_level, calls_at, function_of, names_of, read, scope_of
+from .sources import Sources, SourceText
 
 if TYPE_CHECKING:
     from .flow import Walk
@@ -26,7 +28,7 @@ def into_layers(walk: Walk, value: ast.expr, scope: Scope, name: str, strength: 
             if own is not None:
                 _returns(walk, Scope(scope.source, own, scope.owner, None), name, strength)
                 continue
-            for cls_name in _built_classes(scope.owner, attribute):
+            for cls_name in _built_classes(scope.owner, attribute, walk.sources):
                 for source, cls in list(classes(cls_name, walk.sources))[:2]:
                     found = forward_of(cls, walk.sources)
                     if found is None:
@@ -73,19 +75,43 @@ def _method(owner: ast.ClassDef | None, name: str) -> ast.FunctionDef | None:
     return None
 
 
-def _built_classes(owner: ast.ClassDef | None, attribute: str) -> list[str]:
+def _built_classes(owner: ast.ClassDef | None, attribute: str, sources: Sources) -> list[str]:
+    """The classes whose objects an attribute may hold, also where a function of the project builds them."""
     found: list[str] = []
     for _, node in setters(owner, attribute) if owner is not None else ():
+        found += _classes_in(node.value, sources)
         for part in ast.walk(node.value) if node.value is not None else ():
-            if isinstance(part, ast.Call):
-                if called(part)[:1].isupper():
-                    found.append(called(part))
-                found += [
-                    str(keyword.value.value)
-                    for keyword in part.keywords
-                    if keyword.arg == "style" and isinstance(keyword.value, ast.Constant)
-                ]
+            if isinstance(part, ast.Call) and called(part)[:1].islower():
+                for source, function in functions(called(part), sources):
+                    for back in ast.walk(function):
+                        if isinstance(back, ast.Return):
+                            found += [*_classes_in(back.value, sources), *_of_registry(back.value, source)]
     return list(dict.fromkeys(found))
+
+
+def _classes_in(value: ast.expr | None, sources: Sources) -> list[str]:
+    found: list[str] = []
+    for part in ast.walk(value) if value is not None else ():
+        if isinstance(part, ast.Call):
+            if called(part)[:1].isupper():
+                found.append(called(part))
+            found += [
+                str(keyword.value.value)
+                for keyword in part.keywords
+                if keyword.arg == "style" and isinstance(keyword.value, ast.Constant)
+            ]
+    return found
+
+
+def _of_registry(value: ast.expr | None, source: SourceText) -> list[str]:
+    """The classes of a dict of the module from which one is taken and built: `NORMS[kind](…)`."""
+    found = []
+    for part in ast.walk(value) if value is not None else ():
+        if isinstance(part, ast.Subscript) and isinstance(part.value, ast.Name):
+            made = at_module_level(source, part.value.id)
+            if made is not None and isinstance(made.value, ast.Dict):
+                found += [entry.id for entry in made.value.values if isinstance(entry, ast.Name)]
+    return found
 
 
 def _returns(walk: Walk, scope: Scope, name: str, strength: float) -> None:
@@ -171,3 +197,36 @@ def constructions(walk: Walk, first: int) -> None:
                     weight = (43.0 if own and number == first else 24.0) * strength
                     walk.hint(outer.source, node.lineno, weight, "built-here", name=attribute)
         strength *= 0.85
+
+
+def of_module(walk: Walk, name: str, scope: Scope, strength: float) -> None:
+    """A name of the module; of a registry, the entry that a frame further out asks for."""
+    made = at_module_level(scope.source, name)
+    if made is None:
+        return
+    walk.hint(scope.source, made.lineno, 24.0 * strength, "made-here", name=name)
+    if isinstance(made.value, ast.Dict):
+        asked = {
+            part.value
+            for spot in walk.spots
+            for call in calls_at(spot)
+            for part in (*call.args, *(keyword.value for keyword in call.keywords))
+            if isinstance(part, ast.Constant)
+        }
+        for entry in made.value.keys:
+            if isinstance(entry, ast.Constant) and entry.value in asked:
+                walk.hint(scope.source, entry.lineno, 97.0 * strength, "entry-here", name=entry.value)
+
+
+def asks_not(walk: Walk, first: int) -> None:
+    """An attribute that the object has on some ranks only: the caller within the object did not ask."""
+    found = re.search(r"'(\w+)' object has no attribute '(\w+)'", walk.message)
+    if found is None or first + 1 >= len(walk.spots):
+        return
+    inner, outer = (scope_of(walk.spots[first + n], first + n) for n in (0, 1))
+    if (
+        inner.owner is not None
+        and inner.owner is outer.owner
+        and any(True for _ in setters(inner.owner, found[2]))
+    ):
+        walk.hint(outer.source, walk.spots[first + 1].line, 99.0, "asks-not", name=found[2])

@@ -14,14 +14,13 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from .beyond import constructions, into_functions, into_layers, to_entries
-from .callers import built, crossed, guards, handed, kept, orders, setters
+from .beyond import asks_not, constructions, into_functions, into_layers, of_module, to_entries
+from .callers import built, crossed, guards, handed, kept, orders
 from .candidate import Hint, reason
-from .makers import SHAPE_KINDS, exclusive, hands_on, layer_inputs, makes, renames
+from .makers import SHAPE_KINDS, exclusive, hands_on, layer_inputs, makes, renames, targets_alone
 from .reading import (
     Scope,
     assignments,
-    at_module_level,
     calls_at,
     calls_function,
     default_of,
@@ -80,7 +79,7 @@ class Walk:
                 self.hint(spot.source, spot.line, 19.0, "refused-here" if refuses(spot) else "raised-here")
         constructions(self, first)
         self._crossings()
-        self._on_some_paths(first)
+        asks_not(self, first)
         # A check of the framework that refuses knows best where the value came from.
         self.start = first
         start = next((n for n, s in enumerate(self.spots[:first]) if refuses(s) and not s.passes_on), first)
@@ -122,19 +121,6 @@ class Walk:
                 names = crossed(call, callee)
                 if names:
                     self.hint(spot.source, call.lineno, 72.0, "crossed", name=" / ".join(names))
-
-    def _on_some_paths(self, first: int) -> None:
-        """An attribute that the object has on some ranks only: the caller within the object did not ask."""
-        found = re.search(r"'(\w+)' object has no attribute '(\w+)'", self.message)
-        if found is None or first + 1 >= len(self.spots):
-            return
-        inner, outer = (scope_of(self.spots[first + n], first + n) for n in (0, 1))
-        if (
-            inner.owner is not None
-            and inner.owner is outer.owner
-            and any(True for _ in setters(inner.owner, found[2]))
-        ):
-            self.hint(outer.source, self.spots[first + 1].line, 99.0, "asks-not", name=found[2])
 
     def _values(self, number: int, strength: float) -> None:
         spot = self.spots[number]
@@ -181,25 +167,7 @@ class Walk:
         if scope.function is not None and name in names_of(scope.function):
             self._argument(name, scope, strength)
         else:
-            self._of_module(name, scope, strength)
-
-    def _of_module(self, name: str, scope: Scope, strength: float) -> None:
-        """A name of the module; of a registry, the entry that a frame further out asks for."""
-        made = at_module_level(scope.source, name)
-        if made is None:
-            return
-        self.hint(scope.source, made.lineno, 24.0 * strength, "made-here", name=name)
-        if isinstance(made.value, ast.Dict):
-            asked = {
-                part.value
-                for spot in self.spots
-                for call in calls_at(spot)
-                for part in (*call.args, *(keyword.value for keyword in call.keywords))
-                if isinstance(part, ast.Constant)
-            }
-            for entry in made.value.keys:
-                if isinstance(entry, ast.Constant) and entry.value in asked:
-                    self.hint(scope.source, entry.lineno, 97.0 * strength, "entry-here", name=entry.value)
+            of_module(self, name, scope, strength)
 
     def _assigned(self, name: str, made: ast.stmt, scope: Scope, strength: float) -> None:
         value = getattr(made, "value", None)
@@ -212,9 +180,7 @@ class Walk:
                 for line in kept(scope.owner, "input_tensor"):
                     self.hint(scope.source, line, 50.0 * strength, "kept-in-part", name="input_tensor")
             return
-        weight = self._weight_of(
-            value, text, scope, not any(isinstance(t, ast.Tuple) for t in getattr(made, "targets", ()))
-        )
+        weight = self._weight_of(value, text, scope, name in targets_alone(made))
         self.hint(scope.source, made.lineno, weight * strength, "made-here", name=name)
         if self.none and scope.function is not None:
             for depth, line in enumerate(guards(scope.function, made)):
@@ -300,6 +266,7 @@ class Walk:
             if makes(argument, self.kind) or not hands_on(argument):
                 self.hint(spot.source, argument.lineno, 34.0 * strength, "handed-over-here", name=name)
             to_entries(self, argument, strength)
+            into_layers(self, argument, inner, name, strength * 0.98)
             for part in ast.walk(argument):
                 if isinstance(part, ast.Name) and part.id != "self":
                     self.name(part.id, inner, spot.line, strength * 0.98)

@@ -123,6 +123,10 @@ def stage_count(found: re.Match[str], sources: Sources) -> Iterator[Hint]:
 def sent_tensor(found: re.Match[str], sources: Sources) -> Iterator[Hint]:
     """The element of a stage's returned tuple that a message counts."""
     stage, number = int(found[1]), int(found[2])
+    for source in sources.having("def set_input_tensor"):
+        for node in source.nodes:
+            if isinstance(node, ast.ClassDef) and not re.search(r"\d$", node.name):
+                yield from _element(source, node, number)
     for source in sources.having("tage"):
         for hint in _stage_returns(source, stage, 52.0):
             yield hint
@@ -134,6 +138,24 @@ def sent_tensor(found: re.Match[str], sources: Sources) -> Iterator[Hint]:
                 ):
                     if number < len(node.value.elts) and isinstance(node.value.elts[number], ast.Name):
                         yield from _last_made(source, node.value.elts[number], node.lineno)
+
+
+def _element(source: SourceText, cls: ast.ClassDef, number: int) -> Iterator[Hint]:
+    """The element of the tuples that the forward of a stage returns."""
+    methods = [part for part in cls.body if isinstance(part, ast.FunctionDef) and part.name == "forward"]
+    for node in (inner for method in methods for inner in ast.walk(method)):
+        if (
+            isinstance(node, ast.Return)
+            and isinstance(node.value, ast.Tuple)
+            and number < len(node.value.elts)
+        ):
+            yield Hint(
+                source.path,
+                node.lineno,
+                48.0,
+                reason("returned-here", name=ast.unparse(node.value.elts[number])),
+            )
+            yield from _last_made(source, node.value.elts[number], node.lineno)
 
 
 def _last_made(source: SourceText, name: ast.expr, line: int) -> Iterator[Hint]:

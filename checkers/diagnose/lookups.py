@@ -64,10 +64,10 @@ def _attribute(found: re.Match[str], sources: Sources) -> Iterator[Hint]:
         why = reason("class-lacks", name=found[2], cls=found[1])
         if any(True for _ in setters(cls, found[2])):
             yield Hint(source.path, cls.lineno, 20.0, why)  # it has it, on some paths
-            for method, made in setters(cls, found[2]):
+            for number, (method, made) in enumerate(setters(cls, found[2])):
                 for test in guards(method, made):
                     only = reason("only-under-this-test", name=found[2])
-                    yield Hint(source.path, test, 64.0, only)
+                    yield Hint(source.path, test, 64.0 + number, only)
             continue
         builders = [
             node for node in cls.body if isinstance(node, ast.FunctionDef) and node.name == "__init__"

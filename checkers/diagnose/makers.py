@@ -59,6 +59,14 @@ def renames(value: ast.AST) -> bool:
     return isinstance(value, ast.Name)
 
 
+def targets_alone(made: ast.stmt) -> set[str]:
+    """The name that an assignment sets, where it is one and another than the value's own."""
+    target = made.targets[0] if isinstance(made, ast.Assign) else None
+    value = getattr(made, "value", None)
+    read = {part.id for part in ast.walk(value) if isinstance(part, ast.Name)} if value is not None else set()
+    return {target.id} - read if isinstance(target, ast.Name) else set()
+
+
 def hands_on(value: ast.AST) -> bool:
     """Whether an expression only fetches: a name, an attribute, an entry, a call with such arguments."""
     return not any(

@@ -28,7 +28,7 @@ EXPECTED = {
     "data_on_one_tensor_rank": ("value-is-none", 1, 1),
     "forward_without_gradient": ("timed-out", 2, 3),
     "input_declared_split": ("widths-do-not-fit", 0, 1),
-    "name_that_is_not_there": ("import-missing", None, 1),
+    "name_that_is_not_there": ("import-missing", 0, 1),
     "pair_passed_on": ("pair-as-tensor", 1, 1),
     "table_of_all_heads": ("checkpoint-load", 3, 1),
     "unpacked_in_other_order": ("shapes-do-not-fit", 3, 1),
