@@ -27,6 +27,7 @@ WORDS = (
     b"stage_shapes",
     b"PipelineTensorShapeConfig",
     b"pretrain(",
+    b"initialize_megatron",
     b"tp_group",  # groups by their short names
     b"pp_group",
     b"dp_group",

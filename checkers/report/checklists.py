@@ -116,7 +116,7 @@ TENSOR = (
           "broadcast-src-not-in-group collective-result-is-none reduced-over-wrong-group sp-region-unconditional "
           "sp-input-not-scattered full-on-sequence-shard sequence-shards-joined loss-of-own-tokens "
           "sp-dropout-not-forked sp-gather-grad-of-replicated local-grad-norm grad-norm-counts-replicas "
-          "none-on-some-ranks stage-only-attribute-used seed-of-wrong-axis tied-weight-unsynced "
+          "none-on-some-ranks stage-only-attribute-used seed-of-wrong-axis stages-seeded-alike tied-weight-unsynced "
           "replicated-parameter-unsynced same-init-on-all-ranks collective-result-discarded sharded-parameter-unmarked "
           "rng-fork-misplaced marked-gradients-unsummed "
           "auxiliary-loss-dropped offset-ignored rng-tracker-not-seeded clipped-before-complete "
@@ -140,9 +140,12 @@ TRAINING = (
     Check("Data is turned into float32", "3.2", "batch-not-float32", training.float_data),
     Check("The first stage reads the input, the last one the label, no other reads, none in a try",
           "3.2; Principle 11, trap 5", "data-read-on-every-stage label-missing-on-last-stage data-read-in-try "
-          "dataset-random-per-process sampler-over-world p2p-in-forward-step", training.data_read),
-    Check("is_distributed = True is set", "3.4", "provider-not-distributed", training.pretrain),
-    Check("pretrain gets its keywords, model_type=None and dataloader_type cyclic", "3.4", "pretrain-call-incomplete",
+          "dataset-random-per-process sampler-over-world p2p-in-forward-step batch-size-of-file file-read-in-step "
+          "loader-ends-early output-folder-missing file-written-by-every-rank", training.data_read),
+    Check("is_distributed = True is set", "3.4", "provider-not-distributed dataset-read-by-one-rank",
+          training.pretrain),
+    Check("pretrain gets its keywords, model_type=None and dataloader_type cyclic", "3.4",
+          "pretrain-call-incomplete option-never-read default-overridden checkpoint-model-not-list",
           training.pretrain),
     Check("Imports come from the framework, and model_provider has its signature", "3, 3.1",
           "foreign-training-import model-provider-signature multi-tensor-on-stock-schedule", training.model_provider),

@@ -11,6 +11,7 @@ from ..finding import Evidence, Finding
 from ..language import tr
 from ..project.project import Project
 from ..rule import Rule, Symptom
+from ..spmd.called import calls_with_tests
 from ..spmd.conditions import Atom, atoms_of, condition
 from ..spmd.dependence import MODEL_PARALLEL, depends
 from ..spmd.frames import Frame, functions
@@ -86,7 +87,7 @@ class FileNameLacksAxis(Rule):
             function = frame.scope.function
             if function is None or "torch.save(" not in frame.module.text_of(function):
                 continue
-            for node, tests in _calls(function.body, []):
+            for node, tests in calls_with_tests(function.body, []):
                 if frame.external(node.func) == "torch.save" and len(node.args) > 1:
                     yield from self._check(node, tests, frame, project)
 
@@ -127,23 +128,6 @@ class FileNameLacksAxis(Rule):
 
 def _holds_state(node: ast.Name, frame: Frame) -> bool:
     return any(_STATE.search(ast.unparse(value)) for value, _ in frame.definitions(node))
-
-
-def _calls(body: list[ast.stmt], tests: list[ast.expr]) -> Iterator[tuple[ast.Call, list[ast.expr]]]:
-    """Calls with the tests around them, and those that left before."""
-    before = list(tests)
-    for statement in body:
-        if isinstance(statement, ast.If):
-            yield from _calls(statement.body, [*before, statement.test])
-            yield from _calls(statement.orelse, [*before, statement.test])
-            if isinstance(statement.body[-1], ast.Return):
-                before.append(statement.test)
-            continue
-        inner = [part for name in ("body", "orelse", "finalbody") for part in getattr(statement, name, [])]
-        if inner and not isinstance(statement, ast.FunctionDef | ast.ClassDef):
-            yield from _calls(inner, before)
-        elif not inner:
-            yield from ((node, before) for node in ast.walk(statement) if isinstance(node, ast.Call))
 
 
 def _uses_both(project: Project) -> bool:

@@ -104,13 +104,13 @@ class Frame:
             if found is None or any(dotted_name(d) == "property" for d in found[1].decorator_list):
                 return None
             skip = 0 if any(dotted_name(d) == "staticmethod" for d in found[1].decorator_list) else 1
-            return self._enter(self._scope(found[0].module, found[1]), self.cls, call, skip)
+            return self._enter(self.scope_of(found[0].module, found[1]), self.cls, call, skip)
         ref = self.ref(func)
         if isinstance(ref, FunctionRef):
-            return self._enter(self._scope(ref.module, ref.node), None, call, skip=0)
+            return self._enter(self.scope_of(ref.module, ref.node), None, call, skip=0)
         return None
 
-    def _scope(self, module: ModuleFacts, function: ast.FunctionDef) -> Scope:
+    def scope_of(self, module: ModuleFacts, function: ast.FunctionDef) -> Scope:
         return self.project.knowledge(Scopes).of(module, function)
 
     def _enter(self, scope: Scope, cls: ClassFacts | None, call: ast.Call, skip: int) -> Frame | None:

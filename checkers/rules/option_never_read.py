@@ -1,0 +1,171 @@
+"""W7546"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..facts.module import ModuleFacts
+from ..finding import Finding
+from ..project.project import Project
+from ..project.training import TrainingScript
+from ..rule import Rule, Symptom
+from ..spmd.frames import Frame
+from ..tpstate.verdicts import place_of
+
+if TYPE_CHECKING:
+    from ..tpstate.analysis import Analysis
+
+_WHOLE = re.compile(
+    r"vars\(\s*args\s*\)|\*\*\s*args\b|args\.__dict__|getattr\(\s*args\s*,\s*[^'\"\s]|\*\*vars\("
+)
+
+
+_ARGUMENTS = ("args", "_args", "opt", "opts", "options", "hparams", "flags", "FLAGS")
+_BOUND = re.compile(r"(\w+)\s*=\s*(?:\w+\.)*(?:get_args|parse_args|initialize_megatron)\(")
+_MOST = 400
+"""Files of one script that are looked into."""
+
+
+class OptionNeverRead(Rule):
+    """A training script adds an option to the command line that nothing reads."""
+
+    code, symbol = "W7546", "option-never-read"
+    message = "`%(option)s` is parsed, and nothing reads `%(name)s`: whoever sets it changes nothing"
+    advice = "Read `args.%(name)s` where it should count, or take the option out."
+    why = "The command line is where a run is described. An option that nothing reads looks as if it had been used."
+    symptom = Symptom.WRONG_NUMBERS
+    runtime = "Nothing fails; the run does what the code says, not what the command says."
+    limits = (
+        "Options of the function that Megatron is handed as `extra_args_provider`. Silent where any file of the tree "
+        "reads such an attribute of the arguments, or hands them on as a whole."
+    )
+    guide = "beyond the guide"
+
+    bad = """
+    from megatron.training import get_args, pretrain
+
+
+    def add_arguments(parser):
+        parser.add_argument("--crop-size", type=int, default=64)  # [option-never-read]
+        parser.add_argument("--num-levels", type=int, default=13)
+        return parser
+
+
+    def datasets(sizes):
+        args = get_args()
+        return list(range(args.num_levels)), None, None
+
+
+    def main(model_provider, forward_step):
+        pretrain(datasets, model_provider, None, forward_step, extra_args_provider=add_arguments)
+    """
+    good = """
+    from megatron.training import get_args, pretrain
+
+
+    def add_arguments(parser):
+        parser.add_argument("--crop-size", type=int, default=64)
+        parser.add_argument("--num-levels", type=int, default=13)
+        return parser
+
+
+    def datasets(sizes):
+        args = get_args()
+        return list(range(args.num_levels * args.crop_size)), None, None
+
+
+    def main(model_provider, forward_step):
+        pretrain(datasets, model_provider, None, forward_step, extra_args_provider=add_arguments)
+    """
+
+    def check(self, analysis: Analysis) -> Iterator[Finding]:
+        project = analysis.project
+        for module in project.modules:
+            if "extra_args_provider" not in module.text or project.is_framework(module):
+                continue
+            script = TrainingScript(project, module)
+            for frame in _providers(script, project):
+                if any(_WHOLE.search(reader.text) for reader in (module, frame.module)):
+                    continue
+                for call, option, name in _options(frame):
+                    if not _is_named(project, script, name, option):
+                        yield self.finding(
+                            place_of(frame.module, call),
+                            object=frame.scope.function.name if frame.scope.function is not None else "",
+                            option=option,
+                            name=name,
+                        )
+
+
+def _providers(script: TrainingScript, project: Project) -> Iterator[Frame]:
+    """The functions that add options for a call of the framework."""
+    seen: set[int] = set()
+    for call, scope in script.calls:
+        for word in call.keywords:
+            found = script.function(word.value, scope) if word.arg == "extra_args_provider" else None
+            if (
+                found is not None
+                and id(found.function) not in seen
+                and not project.is_framework(found.module)
+            ):
+                seen.add(id(found.function))
+                yield Frame(project, found)
+
+
+def _options(frame: Frame) -> Iterator[tuple[ast.Call, str, str]]:
+    """Each `add_argument("--x")`: the call, the option, and the attribute that it fills."""
+    for node in frame.scope.nodes:
+        if (
+            not isinstance(node, ast.Call)
+            or not isinstance(node.func, ast.Attribute)
+            or node.func.attr != "add_argument"
+        ):
+            continue
+        names = [
+            arg.value for arg in node.args if isinstance(arg, ast.Constant) and isinstance(arg.value, str)
+        ]
+        long = next((name for name in names if name.startswith("--")), "")
+        given = [word.value for word in node.keywords if word.arg == "dest"]
+        is_action = any(
+            word.arg == "action"
+            and not (isinstance(word.value, ast.Constant) and str(word.value.value).startswith("store"))
+            for word in node.keywords
+        )
+        if long and len(names) == len(node.args) and not given and not is_action:
+            yield node, long, long.lstrip("-").replace("-", "_")
+
+
+def _is_named(project: Project, script: TrainingScript, name: str, option: str) -> bool:
+    """Whether a file that can hold the arguments reads the attribute: one that asks for them, or that the script
+    imports. Fields of the framework's own configurations are filled by name."""
+    word = re.escape(name)
+    field = re.compile(rf"(?m)^ +{word}\s*:|\bargs\.{word}\b")
+    for module in _within_reach(project, script):
+        if name not in module.text:
+            continue
+        held = "|".join({*_ARGUMENTS, *(found[1] for found in _BOUND.finditer(module.text))})
+        read = re.compile(rf"\b(?:{held})(?:\.{word}\b|(?:\.get\(|,\s*|\[)['\"]{word}['\"])")
+        pattern = field if project.is_framework(module) else read
+        if pattern.search(module.text.replace(option, "")):
+            return True
+    return False
+
+
+def _within_reach(project: Project, script: TrainingScript) -> list[ModuleFacts]:
+    """The script, what it imports however far, every file that asks for the arguments, and the framework."""
+    found = [script.module]
+    for module in found:  # grows as it is read
+        for edge in module.edges if not project.is_framework(module) and len(found) < _MOST else ():
+            base = module.absolute(edge.module)
+            for dotted in (base, *(f"{base}.{name}" for name in edge.names)):
+                target = project.find_module(dotted, module)
+                if isinstance(target, ModuleFacts) and target not in found:
+                    found.append(target)
+    return found + [
+        module
+        for module in project.modules
+        if module not in found and (project.is_framework(module) or "get_args" in module.text)
+    ]

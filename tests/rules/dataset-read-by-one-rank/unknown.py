@@ -1,0 +1,21 @@
+from functools import partial
+from losses import l2_loss
+from loaders import read
+from megatron.core import mpu
+from megatron.training import pretrain
+
+
+def datasets(sizes):
+    return list(range(1000)), None, None
+
+
+def forward_step(data_iterator, model):
+    field = read(data_iterator)
+    if mpu.get_tensor_model_parallel_rank() == 0:
+        next(data_iterator)
+    return model(field), partial(l2_loss, field)
+
+
+if __name__ == "__main__":
+    datasets.is_distributed = True
+    pretrain(datasets, None, None, forward_step)

@@ -1,0 +1,2 @@
+mkdir -p output/fields
+torchrun train.py
