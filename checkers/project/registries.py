@@ -125,12 +125,12 @@ def _absent(project: Project, module: ModuleFacts, dotted: str) -> str:
         return ""
     return (
         tr("there is no module `%(dotted)s`", dotted=dotted)
-        if _unreadable(project, module, dotted) is None
+        if unreadable(project, module, dotted) is None
         else ""
     )
 
 
-def _unreadable(project: Project, module: ModuleFacts, dotted: str) -> str | None:
+def unreadable(project: Project, module: ModuleFacts, dotted: str) -> str | None:
     """The module's file where it exists and could not be read: that is no fault of the registry."""
     base = project.root_of(module.path).joinpath(*module.absolute(dotted).split("."))
     candidates = (base.with_name(f"{base.name}.py"), base / "__init__.py", base.with_name(f"{base.name}.pyi"))

@@ -15,6 +15,7 @@ from ..project.project import dotted_name
 from ..project.scopes import Scope
 from ..project.training import Training
 from ..rule import Rule, Symptom
+from ..tpstate.fixes import replace, unsafe
 from ..tpstate.verdicts import place_of
 
 if TYPE_CHECKING:
@@ -47,6 +48,8 @@ class BatchSizeOfFile(Rule):
         "its own loaders (`external`), and where anything compares the two sizes."
     )
     guide = "beyond the guide; 3.2 describes forward_step"
+    fix_kind = "unsafe"
+    fix_note = "The number of samples is that of the data from then on."
 
     bad = """
     import torch
@@ -102,6 +105,7 @@ class BatchSizeOfFile(Rule):
                                 tr("`%(name)s` is joined with `%(data)s` here", name=name, data=data[0]),
                             ),
                         ),
+                        fix=unsafe(replace(step.module, size, f"{data[0]}.shape[0]")),
                         name=name,
                         size=ast.unparse(size),
                         data=data[0],

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
 
 _CALLS = re.compile(r"\b(load|save)_checkpoint\(")
-_OF_MEGATRON = re.compile(r"(^|\.)megatron\.(training\.)?(checkpointing\.)?(load|save)_checkpoint")
+_OF_MEGATRON = re.compile(r"(^|\.)megatron\.(training\.)?(checkpointing\.)?(load|save)_checkpoint$")
 _PLACE = {"load_checkpoint": ("ddp_model", 0), "save_checkpoint": ("model", 1)}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,8 @@ from ..project.dict_interface import dict_forward_of
 from ..project.own_attributes import set_outside
 from ..project.project import Project
 from ..rule import Rule, Symptom
+from ..spmd.frames import functions
+from ..spmd.instances import class_of
 from ..tpstate.callers import (
     by_written_call,
     callee_text,
@@ -21,7 +24,7 @@ from ..tpstate.callers import (
     written_in,
 )
 from ..tpstate.events import Rejected, Site
-from ..tpstate.verdicts import site_place
+from ..tpstate.verdicts import place_of, site_place
 
 if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
@@ -115,6 +118,61 @@ class ForwardArgumentsRejected(Rule):
                 problem=_without_self(event.problem),
                 takes=", ".join(parameters(method)) or tr("nothing"),
             )
+        yield from self._in_scripts(analysis)
+
+    def _in_scripts(self, analysis: Analysis) -> Iterator[Finding]:
+        """A model that a script builds and calls by itself, outside of any module."""
+        project = analysis.project
+        for frame in functions(project, _RUNS, _BUILDS):
+            if frame.cls is not None and project.is_module_class(frame.cls):
+                continue  # run by the interpreter
+            for node in frame.scope.nodes:
+                if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name | ast.Attribute):
+                    continue
+                cls = class_of(node.func, frame) if _MODEL.search(ast.unparse(node.func)) else None
+                if (
+                    cls is None
+                    or not project.is_module_class(cls)
+                    or not signature_is_known(project, cls, "forward")
+                ):
+                    continue
+                method = cls.methods["forward"]
+                problem = _misfit(node, method)
+                if problem:
+                    declared = tr("`%(cls)s.forward` is declared here", cls=cls.name)
+                    yield self.finding(
+                        place_of(frame.module, node),
+                        object=frame.cls.name if frame.cls is not None else frame.module.name,
+                        evidence=(Evidence(cls.module.display, method.lineno, declared),),
+                        call=f"{ast.unparse(node.func)}(…)",
+                        cls=cls.name,
+                        problem=problem,
+                        takes=", ".join(parameters(method)) or tr("nothing"),
+                    )
+
+
+def _misfit(call: ast.Call, method: ast.FunctionDef) -> str:
+    """What of a call's arguments a forward does not take, or an empty text."""
+    spec = method.args
+    if any(isinstance(arg, ast.Starred) for arg in call.args) or any(
+        word.arg is None for word in call.keywords
+    ):
+        return ""
+    names = [arg.arg for arg in (*spec.posonlyargs, *spec.args)][1:]
+    if spec.vararg is None and len(call.args) > len(names):
+        return tr(
+            "it takes %(number)s positional arguments and is given %(given)s",
+            number=len(names),
+            given=len(call.args),
+        )
+    known = {*names, *(arg.arg for arg in spec.kwonlyargs)}
+    extra = [word.arg for word in call.keywords if word.arg not in known] if spec.kwarg is None else []
+    return tr("it takes no argument `%(name)s`", name=extra[0]) if extra else ""
+
+
+_RUNS = re.compile(r"\bmodel\w*\(")
+_BUILDS = re.compile(r"initialize_megatron|load_checkpoint|parallel_state|\bmpu\b")
+_MODEL = re.compile(r"(^|\.|_)(model|net|network)\w*$")
 
 
 def _is_replaced(project: Project, site: Site) -> bool:

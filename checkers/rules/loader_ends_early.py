@@ -31,9 +31,7 @@ class LoaderEndsEarly(Rule):
 
     code, symbol = "W7545", "loader-ends-early"
     message = "`%(call)s` ends after one pass over the data, and training takes from it up to `--train-iters`"
-    advice = (
-        "Return a generator that starts again, `endless(loader)`, with `yield from loader` in a `while True`."
-    )
+    advice = "Return a generator that starts again: `endless(loader)`, with `yield from loader` in an endless loop."
     why = (
         "With external loaders Megatron uses the iterator as it is: nothing starts it again, and nothing tells a "
         "sampler of the next epoch. Where one rank reads and broadcasts, the others wait for it in the collective."

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..facts.module import ModuleFacts
-from ..finding import Finding
+from ..finding import Evidence, Finding
+from ..language import listed, tr
 from ..project.project import Project
 from ..project.training import TrainingScript
 from ..rule import Rule, Symptom
@@ -33,7 +34,7 @@ class OptionNeverRead(Rule):
     """A training script adds an option to the command line that nothing reads."""
 
     code, symbol = "W7546", "option-never-read"
-    message = "`%(option)s` is parsed, and nothing reads `%(name)s`: whoever sets it changes nothing"
+    message = "%(options)s: parsed, and nothing reads it; whoever sets it changes nothing"
     advice = "Read `args.%(name)s` where it should count, or take the option out."
     why = "The command line is where a run is described. An option that nothing reads looks as if it had been used."
     symptom = Symptom.WRONG_NUMBERS
@@ -90,14 +91,24 @@ class OptionNeverRead(Rule):
             for frame in _providers(script, project):
                 if any(_WHOLE.search(reader.text) for reader in (module, frame.module)):
                     continue
-                for call, option, name in _options(frame):
-                    if not _is_named(project, script, name, option):
-                        yield self.finding(
-                            place_of(frame.module, call),
-                            object=frame.scope.function.name if frame.scope.function is not None else "",
-                            option=option,
-                            name=name,
-                        )
+                unread = [found for found in _options(frame) if not _is_named(project, script, *found[1:])]
+                if unread:
+                    yield self._found(frame, unread)
+
+    def _found(self, frame: Frame, unread: list[tuple[ast.Call, str, str]]) -> Finding:
+        first = unread[0]
+        return self.finding(
+            place_of(frame.module, first[0]),
+            object=frame.scope.function.name if frame.scope.function is not None else "",
+            evidence=tuple(
+                Evidence(
+                    frame.module.display, call.lineno, tr("`%(option)s` is not read either", option=option)
+                )
+                for call, option, _ in unread[1:]
+            ),
+            options=listed(", ", [f"`{option}`" for _, option, _ in unread]),
+            name=first[2],
+        )
 
 
 def _providers(script: TrainingScript, project: Project) -> Iterator[Frame]:
@@ -138,7 +149,7 @@ def _options(frame: Frame) -> Iterator[tuple[ast.Call, str, str]]:
             yield node, long, long.lstrip("-").replace("-", "_")
 
 
-def _is_named(project: Project, script: TrainingScript, name: str, option: str) -> bool:
+def _is_named(project: Project, script: TrainingScript, option: str, name: str) -> bool:
     """Whether a file that can hold the arguments reads the attribute: one that asks for them, or that the script
     imports. Fields of the framework's own configurations are filled by name."""
     word = re.escape(name)

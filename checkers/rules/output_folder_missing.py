@@ -8,12 +8,13 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from ..files.source import read_regular
-from ..finding import Finding
+from ..files import disk
+from ..finding import Finding, Fix
 from ..project.training import TrainingScript
 from ..rule import Rule, Symptom
-from ..spmd.called import calls_of, training_steps
+from ..spmd.called import Called, calls_of, training_steps
 from ..spmd.writes import path_written
+from ..tpstate.fixes import lines_before, unsafe
 from ..tpstate.verdicts import place_of
 
 if TYPE_CHECKING:
@@ -38,9 +39,12 @@ class OutputFolderMissing(Rule):
         "or a shell script beside the training script, creates folders."
     )
     guide = "beyond the guide"
+    fix_kind = "unsafe"
+    fix_note = "It makes a folder where there was none."
 
     bad = """
     from functools import partial
+    import os
     import numpy as np
     from megatron.training import pretrain
 
@@ -80,7 +84,7 @@ class OutputFolderMissing(Rule):
             for call in calls_of(step):
                 path = path_written(call)
                 folder = _folder(path) if path is not None and id(call.node) not in seen else ""
-                if not folder or (script.module.path.parent / folder).exists():
+                if not folder or disk.exists(script.module.path.parent / folder):
                     continue
                 seen.add(id(call.node))
                 texts = (script.module.text, *(frame.module.text for frame in call.through), *_shell(script))
@@ -89,9 +93,17 @@ class OutputFolderMissing(Rule):
                     yield self.finding(
                         place_of(call.frame.module, call.node),
                         object=function.name if function is not None else "",
+                        fix=_made_first(call, folder),
                         call=ast.unparse(call.node.func),
                         folder=folder,
                     )
+
+
+def _made_first(call: Called, folder: str) -> Fix | None:
+    """The folder made in the line before, where the file has `os`."""
+    if "os" not in call.frame.module.bindings:
+        return None
+    return unsafe(lines_before(call.frame.module, call.node, f'os.makedirs("{folder}", exist_ok=True)'))
 
 
 def _folder(path: ast.expr) -> str:
@@ -103,6 +115,6 @@ def _folder(path: ast.expr) -> str:
 
 
 def _shell(script: TrainingScript) -> Iterator[str]:
-    for path in sorted(script.module.path.parent.glob("*.sh")):
+    for path in disk.matching(script.module.path.parent, "*.sh"):
         with suppress(OSError):
-            yield read_regular(path).decode(errors="replace")
+            yield disk.read(path).decode(errors="replace")

@@ -7,10 +7,15 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ..facts.nodes import children
 from ..finding import Edit, Finding, Fix
+from ..language import tr
 from ..project.boundary import Boundaries
 from ..project.flow import Seen
 from ..rule import Rule, Symptom
+from ..spmd.forwards import forward_frames
+from ..spmd.frames import Frame
+from ..tpstate.fixes import replace, safe
 from ..tpstate.verdicts import place_of
 
 if TYPE_CHECKING:
@@ -18,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class RedundantTensorCopy(Rule):
-    """One tensor is copied twice."""
+    """One tensor is copied twice, or copied to read its shape."""
 
     code, symbol = "R7219", "redundant-tensor-copy"
     message = "`contiguous()` copies a tensor that line %(line)d has copied already"
@@ -27,7 +32,8 @@ class RedundantTensorCopy(Rule):
     symptom = Symptom.COST
     runtime = "twice the memory of the tensor"
     limits = (
-        "Two `contiguous()` of one tensor; whether the first one copies may depend on the layer before it."
+        "Two `contiguous()` of one tensor, of which the first may copy nothing; `clone()` in a forward of a stage or a "
+        "distributed module, where nothing but shape, type and device of the copy is read."
     )
     guide = "Principle 9 (memory): share the tensor"
     fix_kind = "safe"
@@ -86,6 +92,51 @@ class RedundantTensorCopy(Rule):
                             fix=_share(first, second),
                             line=getattr(first.node, "lineno", 0),
                         )
+        for frame in forward_frames(analysis.project):
+            for node in _only_measured(frame):
+                yield self.finding(
+                    place_of(frame.module, node),
+                    object=frame.cls.name if frame.cls is not None else "",
+                    fix=safe(replace(frame.module, node, ast.unparse(node.func.value))),  # type: ignore[attr-defined]
+                    message=_MEASURED,
+                    advice=tr("Read it from the tensor itself: no copy is needed for that."),
+                    copy=ast.unparse(node),
+                )
+
+
+_MEASURED = "`%(copy)s` copies a whole tensor, and only its shape or type is read"
+_ABOUT = frozenset("shape size dtype device ndim dim numel is_cuda requires_grad".split())
+
+
+def _only_measured(frame: Frame) -> Iterator[ast.Call]:
+    """Copies of which only the measures are read."""
+    parents = {id(child): node for node in frame.scope.nodes for child in children(node)}
+    for node in frame.scope.nodes:
+        is_copy = (
+            isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "clone"
+        )
+        if not isinstance(node, ast.Call) or not is_copy or node.args or node.keywords:
+            continue
+        around = parents.get(id(node))
+        if isinstance(around, ast.Attribute):
+            if around.attr in _ABOUT:
+                yield node
+        elif (
+            isinstance(around, ast.Assign)
+            and len(around.targets) == 1
+            and isinstance(around.targets[0], ast.Name)
+        ):
+            name = around.targets[0].id
+            uses = [
+                part
+                for part in frame.scope.nodes
+                if isinstance(part, ast.Name) and part.id == name and isinstance(part.ctx, ast.Load)
+            ]
+            holders = [parents.get(id(part)) for part in uses]
+            if uses and all(
+                isinstance(holder, ast.Attribute) and holder.attr in _ABOUT for holder in holders
+            ):
+                yield node
 
 
 def _share(first: Seen, second: Seen) -> Fix | None:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..finding import Evidence, Finding
+from ..finding import Evidence, Finding, Fix
 from ..language import tr
 from ..project.training import Training, TrainingScript
 from ..rule import Rule, Symptom
@@ -15,6 +15,7 @@ from ..spmd.called import Called, calls_of
 from ..spmd.dependence import depends
 from ..spmd.frames import Frame
 from ..spmd.names import PP
+from ..tpstate.fixes import replace, unsafe
 from ..tpstate.verdicts import place_of
 
 if TYPE_CHECKING:
@@ -47,6 +48,8 @@ class StagesSeededAlike(Rule):
         "a test."
     )
     guide = "beyond the guide"
+    fix_kind = "unsafe"
+    fix_note = "The weights that training starts from are others."
 
     bad = """
     import torch
@@ -122,10 +125,19 @@ class StagesSeededAlike(Rule):
                                 tr("`%(name)s` builds the model of each stage", name=name),
                             ),
                         ),
+                        fix=_apart(call, seed),
                         call=ast.unparse(call.node),
                         seed=number,
                     )
                     break
+
+
+def _apart(call: Called, seed: ast.expr) -> Fix | None:
+    """The seed with the stage in it, where the file has Megatron's `mpu`."""
+    if "mpu" not in call.frame.module.bindings:
+        return None
+    typed = f"{ast.unparse(seed)} + 100 * mpu.get_pipeline_model_parallel_rank()"
+    return unsafe(replace(call.frame.module, seed, typed))
 
 
 def _has_stages(script: TrainingScript) -> bool:

@@ -138,7 +138,7 @@ class ModuleTree:
             if attr.startswith("__"):
                 continue
             name = "" if attr == "content" else attr
-            for held, condition in _objects(value, ""):
+            for held, condition in objects_of(value, ""):
                 if held is None:
                     if self._is_called(obj, attr):
                         note = tr("what it holds is known at run time only")
@@ -209,7 +209,7 @@ class ModuleTree:
         )
 
 
-def _objects(
+def objects_of(
     value: Value, condition: str, met: set[tuple[int, str]] | None = None
 ) -> Iterator[tuple[Obj | None, str]]:
     """The modules that an attribute may hold, and on which condition; None where it holds what cannot be told.
@@ -223,12 +223,12 @@ def _objects(
         yield None, condition
     elif isinstance(value, Choice):
         key = re.sub(r"@\d+", "", value.key)
-        yield from _objects(value.then, key, met)
-        yield from _objects(value.other, f"not ({key})" if " " in key else f"not {key}", met)
+        yield from objects_of(value.then, key, met)
+        yield from objects_of(value.other, f"not ({key})" if " " in key else f"not {key}", met)
     elif isinstance(value, Heap | Seq | Table) and (id(value), condition) not in met:
         met.add((id(value), condition))
         for item in _items(value):
-            yield from _objects(item, condition, met)
+            yield from objects_of(item, condition, met)
 
 
 def _items(value: Heap | Seq | Table) -> tuple[Value, ...]:

@@ -1,0 +1,6 @@
+class ERA5DataNew:
+    pass
+
+
+class LeakyData:
+    pass

@@ -1,0 +1,15 @@
+from torch import nn
+
+
+class IceDistributedMlp(nn.Module):
+    def __init__(self, dim):
+        super().__init__()
+        self.layers = nn.ModuleList([nn.Linear(dim, dim)])
+
+    def forward(self, x):
+        for layer in self.layers:
+            before = x.clone()  # [redundant-tensor-copy]
+            shape = before.shape
+            x = layer(x)
+            print(shape, x.clone().dtype)  # [redundant-tensor-copy]
+        return x
