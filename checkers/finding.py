@@ -102,6 +102,14 @@ class Skipped:
     path: str
     reason: str
 
+    @property
+    def is_fault(self) -> bool:
+        """Whether a program failed: ours, or a rule of the project."""
+        return self.reason.startswith(("internal error", FAULT))
+
+
+FAULT = "fault in the project's rule"
+
 
 @dataclass
 class Result:

@@ -39,6 +39,7 @@ class Rule:
     `advice` says what to type. `fix_kind` is the most that its typed edits are, `safe` or `unsafe`, or nothing where
     they are for a reader to make; `fix_note` says why. `bad` and `good` are whole small modules: tests run both, and
     each faulty line of `bad` ends in `# [symbol]`. `beside` holds the other files that both read, by name.
+    `source` names the file of a rule that a project keeps for itself.
     """
 
     code: ClassVar[str]
@@ -57,6 +58,7 @@ class Rule:
     bad: ClassVar[str]
     good: ClassVar[str]
     beside: ClassVar[dict[str, str]] = {}
+    source: str = ""
 
     def check(self, analysis: Analysis) -> Iterator[Finding]:
         """Yield what is wrong (decided) and what cannot be told (decided=False).

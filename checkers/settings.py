@@ -31,6 +31,7 @@ class Settings:
     """Defaults are those of a tree without any configuration.
 
     `base` is the folder that `exclude` patterns are relative to: the one that holds the settings file.
+    `plugins` are files with rules of the project's own, relative to `base`.
     `per_file_ignores` are rows `{"name": a .gitignore pattern, "ignore": names of rules}`.
     `providers` are extra rows of the table of parallel layers: `{"name": "pkg.mod.Class", "kind": "column", ...}`.
     """
@@ -48,6 +49,7 @@ class Settings:
     fail_on: tuple[str, ...] = ("E", "W")
     baseline: str = ".onescience-check-baseline.json"
     per_file_ignores: tuple[dict[str, str], ...] = ()
+    plugins: tuple[str, ...] = ()
     base: Path = field(default_factory=Path.cwd)
 
     def lines(self) -> list[str]:
@@ -283,6 +285,10 @@ _KINDS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "allow_plain_linear": (_LIST, words),
     "sequence_parallel": (tr("true or false"), _flag),
     "baseline": (tr("the name of a file, relative to this one"), _file),
+    "plugins": (
+        tr("files of rules, relative to this one, separated by commas, or a TOML list of them"),
+        words,
+    ),
     "per_file_ignores": (
         tr("one pattern a line, as in: tests/**: E71,W7103, or a TOML table of them"),
         _file_ignores,

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from .files import disk
 from .finding import Finding, Skipped
 from .language import tr
+from .plugins.loading import fault
 from .rule import Rule
 from .tpstate.analysis import Analysis
 
@@ -45,6 +46,10 @@ def _apply(rule: Rule, analysis: Analysis) -> Outcome:
     try:
         return list(rule.check(analysis)), []
     except Exception as error:  # one rule's fault must not hide what the others found
+        if rule.source:
+            said = "fault in the project's rule %(symbol)s: %(text)s"
+            text = tr(said, symbol=rule.symbol, text=fault(error, rule.source))
+            return [], [Skipped(rule.source, text)]
         text = " ".join(f"{type(error).__name__}: {error}".split())
         return [], [
             Skipped(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -84,9 +85,12 @@ def _fresh(
 
     check_names(settings)  # an unknown name is refused before any file is read
     with disk.watched() as reads:
+        for plugin in settings.plugins:
+            with suppress(OSError):
+                disk.read(settings.base / plugin)  # what the rules say depends on it
         files = FileSet.gather(paths, settings, edited)
         result = run(paths, settings, progress, files)
-    is_whole = not any(skip.reason.startswith("internal error") for skip in result.skipped)
+    is_whole = not any(skip.is_fault for skip in result.skipped)
     if key and reads.is_steady and is_whole:
         kept = {
             "result": packed(result),

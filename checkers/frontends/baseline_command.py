@@ -9,9 +9,10 @@ from typing import Annotated
 import typer
 
 from ..language import counted, local, tr
-from ..settings import Settings, load_settings
+from ..settings import Settings
 from .exits import CLEAN, FAILED
 from .lang import Lang
+from .project import settings_of
 from .streams import progress, say, visible, working_folder
 
 
@@ -32,7 +33,7 @@ def baseline(
     """
     working_folder()
     given = paths or [Path()]
-    raise typer.Exit(_accept(given, load_settings(given[0].absolute()), update))
+    raise typer.Exit(_accept(given, settings_of(given[0].absolute()), update))
 
 
 def _accept(paths: Sequence[Path], settings: Settings, update: bool) -> int:

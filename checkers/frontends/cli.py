@@ -12,9 +12,9 @@ from typing import Annotated, Any
 
 import typer
 
-from ..finding import Finding, Result
+from ..finding import FAULT, Finding, Result
 from ..language import of_locale, tr, use
-from ..settings import Settings, SettingsError, load_settings, words
+from ..settings import Settings, SettingsError, words
 from .baseline_command import baseline
 from .cache_command import cache
 from .diagnose_command import diagnose
@@ -23,6 +23,7 @@ from .fix_command import fix
 from .formats.outputs import Shown, outputs, write
 from .lang import Lang
 from .past import Past
+from .project import settings_of
 from .report_command import report, tp_sizes
 from .streams import (
     drop_output,
@@ -102,6 +103,9 @@ def check(
     no_cache: Annotated[
         bool, typer.Option("--no-cache", help="Neither use nor keep answers of earlier runs.")
     ] = False,
+    no_plugins: Annotated[
+        bool, typer.Option("--no-plugins", help="Run no rules of the project, whatever its settings name.")
+    ] = False,
     stdin_filename: Annotated[
         Path | None, typer.Option(metavar="PATH", help="Check standard input as the text of this file.")
     ] = None,
@@ -122,7 +126,8 @@ def check(
         "jobs": jobs if jobs > 1 else 0,
     }
     settings = replace(
-        load_settings(given[0].absolute()), **{key: value for key, value in options.items() if value}
+        settings_of(given[0].absolute(), with_plugins=not no_plugins),
+        **{key: value for key, value in options.items() if value},
     )
     if show_settings:
         print("\n".join(visible(line) for line in settings.lines()))
@@ -154,6 +159,8 @@ def explain(
     from .explanation import print_explanation, print_rules
     from .lesson import print_placements
 
+    settings_of(Path.cwd())
+
     if symbol == "placements":
         print_placements()
         return
@@ -169,6 +176,7 @@ def rules(*, lang: Lang = None) -> None:
     """List all rules."""
     from .explanation import print_rules
 
+    settings_of(Path.cwd())
     print_rules()
 
 
@@ -232,9 +240,11 @@ def _check(
         say(tr("%(path)s: %(reason)s", path=path.path, reason=path.reason))
     write(result, files, shown)
     is_open = shown.strict and shown.has_text and _list_open(paths, settings)
-    broken = [skip for skip in result.skipped if skip.reason.startswith("internal error")]
+    broken = [skip for skip in result.skipped if skip.is_fault]
     for skip in broken:
         said = "%(path)s: %(reason)s; the rest was checked; please report it to the project with this line"
+        if skip.reason.startswith(FAULT):
+            said = "%(path)s: %(reason)s; the rest was checked"
         say(tr(said, path=skip.path, reason=skip.reason))
     if files.unusable or broken:
         return FAILED

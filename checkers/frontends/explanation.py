@@ -25,11 +25,16 @@ def print_explanation(rule: Rule) -> None:
         (tr("Wrong"), rule.example("bad")),
         (tr("Right"), rule.example("good")),
         (tr("Limits"), rule.limits),
-        (tr("Applies to"), _SCOPES[rule.scope]),
+        (
+            tr("Applies to"),
+            tr("this project: %(file)s", file=rule.source) if rule.source else _SCOPES[rule.scope],
+        ),
         (tr("Fix"), rule.fix_text()),
         (tr("Guide"), listed("; ", (tr(part.strip()) for part in rule.guide.split(";")))),
         (tr("Switch off"), f"# pylint: disable={rule.symbol}"),
     ):
+        if not text.strip():
+            continue  # a project's own rule says no more than it likes
         console.print(Text(f"\n{local(name)}", style="bold"))
         is_code = name in ("Wrong", "Right")
         if is_code:  # never cropped and never padded: it is there to be copied

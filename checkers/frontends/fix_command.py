@@ -17,9 +17,10 @@ from rich.text import Text
 
 from ..finding import Finding
 from ..language import counted, local, tr
-from ..settings import Settings, load_settings, words
+from ..settings import Settings, words
 from .exits import CLEAN, FAILED, FOUND
 from .lang import Lang
+from .project import settings_of
 from .streams import progress, say, visible, working_folder
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def fix(
     """
     working_folder()
     given = paths or [Path()]
-    settings = load_settings(given[0].absolute())
+    settings = settings_of(given[0].absolute())
     raise typer.Exit(_fix(given, settings, words(select), unsafe=unsafe, diff=diff, check=check))
 
 

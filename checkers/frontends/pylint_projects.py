@@ -45,11 +45,7 @@ class _Project:
         for finding in shown + [finding for finding in result.suppressed if finding.decided]:
             by_path[Path(finding.place.path).absolute()].append(finding)
         self.findings = dict(by_path)
-        self.broken = {
-            Path(skip.path).absolute(): skip.reason
-            for skip in result.skipped
-            if skip.reason.startswith("internal error")
-        }
+        self.broken = {Path(skip.path).absolute(): skip.reason for skip in result.skipped if skip.is_fault}
 
     def knows(self, path: Path, data: bytes) -> bool:
         """Whether the last run saw the file as it is now."""
@@ -130,4 +126,4 @@ def _settings(root: Path, options: Namespace) -> Settings:
             raise SettingsError("onescience-tp: write sizes such as 1,2,4,8") from None
     if options.onescience_profile:
         given["profile"] = options.onescience_profile
-    return replace(load_settings(root), **given)
+    return replace(load_settings(root), plugins=(), **given)

@@ -11,9 +11,10 @@ from typing import Annotated
 import typer
 
 from ..language import local, tr, use
-from ..settings import Settings, load_settings, sizes
+from ..settings import Settings, sizes
 from .exits import CLEAN, FOUND
 from .lang import Lang
+from .project import settings_of
 from .streams import existing, progress, working_folder
 
 
@@ -46,7 +47,7 @@ def report(
         use("en")
     working_folder()
     given = paths or [Path()]
-    settings = load_settings(given[0].absolute())
+    settings = settings_of(given[0].absolute())
     raise typer.Exit(_report(given, replace(settings, tp=tp_sizes(tp)) if tp else settings, format))
 
 

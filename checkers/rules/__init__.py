@@ -8,10 +8,22 @@ from functools import cache
 
 from ..rule import Rule
 
+_projects: list[Rule] = []
+
+
+def use_rules(found: tuple[Rule, ...]) -> None:
+    """The rules that a project keeps for itself, in place of those of another."""
+    _projects[:] = found
+
+
+def all_rules() -> tuple[Rule, ...]:
+    """One instance of every rule, ordered by id, those of the project included."""
+    return (*own_rules(), *sorted(_projects, key=lambda rule: rule.code[1:]))
+
 
 @cache
-def all_rules() -> tuple[Rule, ...]:
-    """One instance of every rule, ordered by id."""
+def own_rules() -> tuple[Rule, ...]:
+    """One instance of every rule of ours, ordered by id."""
     found: list[Rule] = []
     for info in pkgutil.iter_modules(__path__):
         module = importlib.import_module(f"{__name__}.{info.name}")

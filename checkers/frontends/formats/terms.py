@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Sequence
-from functools import cache
 from pathlib import Path
 from urllib.parse import quote
 
@@ -19,7 +18,6 @@ from ...rules import all_rules
 NAME = "onescience-check"
 
 
-@cache
 def rules_by_symbol() -> dict[str, Rule]:
     """Every rule, by its symbol."""
     return {rule.symbol: rule for rule in all_rules()}

@@ -1,0 +1,1 @@
+"""Rules that a project keeps for itself: files that its settings name."""
