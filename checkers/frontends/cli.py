@@ -25,6 +25,7 @@ from .lang import Lang
 from .past import Past
 from .project import settings_of
 from .report_command import report, tp_sizes
+from .server_command import server
 from .streams import (
     drop_output,
     internal_error,
@@ -141,6 +142,7 @@ app.command()(report)
 app.command()(fix)
 app.command()(baseline)
 app.command()(cache)
+app.command()(server)
 
 
 @app.command()

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from onescience_check.checkers.cache import answer as asking
-from onescience_check.checkers.cache import store, trace
+from onescience_check.checkers.cache import store, tool, trace
 from onescience_check.checkers.cache.answer import Answer, answer
 from onescience_check.checkers.cache.packed import packed, unpacked
 from onescience_check.checkers.settings import load_settings
@@ -46,6 +46,10 @@ def said(found: Answer) -> object:
     """All that can be seen of an answer."""
     files = found.files
     return packed([found.result, sorted(map(str, files.targets)), files.seen, files.skipped, files.unusable])
+
+
+def kept_file(tree: Path) -> Path:
+    return next(path for path in (tree.parent / "kept").glob("*.answer") if not path.name.startswith("tool-"))
 
 
 def is_kept(tree: Path, monkeypatch: pytest.MonkeyPatch, **options) -> bool:
@@ -227,7 +231,7 @@ def test_a_file_that_was_changed_a_moment_ago_is_read_again(
 ) -> None:
     monkeypatch.setattr(trace, "_SETTLED", 10**15)
     ask(tree)
-    found = json.loads(zlib.decompress(next((tree.parent / "kept").glob("*.answer")).read_bytes()))
+    found = json.loads(zlib.decompress(kept_file(tree).read_bytes()))
     assert all(note[1] == -1 for note in found["reads"]["files"])
     assert is_kept(tree, monkeypatch)
 
@@ -251,6 +255,20 @@ def test_an_upgrade_forgets(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None
     assert not is_kept(tree, monkeypatch)
 
 
+def test_the_same_program_installed_again_is_the_same_and_an_edited_one_is_not(
+    tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = tool.tool_name()
+    package = tree.parent / "package/checkers"
+    shutil.copytree(ROOT / "checkers", package, ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(tool, "__file__", str(package / "cache/tool.py"))
+    for _ in range(2):
+        assert tool.tool_name() == real
+    with (package / "locale/zh/command.po").open("a") as file:
+        file.write("\n")
+    assert tool.tool_name() != real
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -266,7 +284,7 @@ def test_an_upgrade_forgets(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None
 )
 def test_what_is_broken_is_no_answer(tree: Path, monkeypatch: pytest.MonkeyPatch, text: bytes) -> None:
     first = ask(tree)
-    kept = next((tree.parent / "kept").glob("*.answer"))
+    kept = kept_file(tree)
     kept.write_bytes(text)
     assert not is_kept(tree, monkeypatch)
     kept.write_bytes(text)
@@ -275,7 +293,7 @@ def test_what_is_broken_is_no_answer(tree: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_a_cut_answer_is_none(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ask(tree)
-    kept = next((tree.parent / "kept").glob("*.answer"))
+    kept = kept_file(tree)
     kept.write_bytes(kept.read_bytes()[:-100])
     assert not is_kept(tree, monkeypatch)
 
