@@ -13,12 +13,58 @@ DOCS = Path(__file__).parent
 DATA = DOCS.parent / "tests" / "mutants" / "mutants.json"
 HEAD = """# Ground truth: what each rule's mistake does at run time
 
-Made by `python docs/make_ground_truth.py` from `tests/mutants/mutants.json`; `python -m tests.mutants.trees` measures
+Made by `python docs/make_ground_truth.py` from `tests/mutants/mutants.json`; `python -m tests.mutants.matrix` measures
 again.
 
 Each row is one mistake made in the reference models: the rule that reading reports, where, and what
 `onescience-check verify --numbers` shows first when the model runs with it.
 """
+
+LANGUAGE = (
+    "a language model of Megatron's: vocabulary-parallel embedding, loss and tied weights, grouped queries"
+)
+SEQUENCE = (
+    "a transformer with sequence parallelism, as Megatron's GPT: windows need the whole grid on each rank"
+)
+EXPERTS = "a model with a mixture of experts"
+XIHE = "Xihe, with its mask of land and ocean"
+ONE_CLASS = "one class for all stages, which reads pre_process and post_process, as Megatron's GPT"
+OWN_LOOP = (
+    "a training loop written in one place: the runtime spreads this over functions that reading does not join"
+)
+NEEDS = {
+    "parallel-loss-on-gathered": LANGUAGE,
+    "tensor-unpacked-as-pair": LANGUAGE,
+    "tied-weight-unsynced": LANGUAGE,
+    "kv-heads-tiled": LANGUAGE,
+    "collective-without-autograd": LANGUAGE,
+    "sp-input-not-scattered": SEQUENCE,
+    "full-on-sequence-shard": SEQUENCE,
+    "sp-gather-grad-of-replicated": SEQUENCE,
+    "sequence-shards-joined": SEQUENCE,
+    "sp-dropout-not-forked": SEQUENCE,
+    "replicated-parameter-unsynced": SEQUENCE,
+    "marked-gradients-unsummed": SEQUENCE,
+    "loss-of-own-tokens": EXPERTS,
+    "auxiliary-loss-dropped": EXPERTS,
+    "mask-logic-replaced": XIHE,
+    "mask-path-not-loaded": XIHE,
+    "fuser-mask-access-unsafe": XIHE,
+    "fuser-input-not-normalized": XIHE,
+    "submodule-not-given-dict": XIHE,
+    "boundary-layout-changed": ONE_CLASS,
+    "final-norm-on-every-stage": ONE_CLASS,
+    "loss-output-arity": ONE_CLASS,
+    "multi-tensor-on-stock-schedule": "stages on Megatron's stock schedule",
+    "cyclic-axis-masked": "a window mask written by slices of the grid, as OneScience's Pangu has",
+    "rank-offset-missing": "a table that every rank holds whole and cuts in forward",
+    "batch-not-float32": "a data set whose numbers are not float32 already",
+    "offset-ignored": "layer numbers to which a function adds the offset of the stage",
+    "saved-state-not-restored": OWN_LOOP,
+    "file-name-lacks-axis": OWN_LOOP,
+    "rng-tracker-not-seeded": OWN_LOOP,
+    "clipped-before-complete": OWN_LOOP,
+}
 
 
 def page() -> str:
@@ -47,12 +93,19 @@ def page() -> str:
     if quiet:
         parts += ["\n## Harmful mistakes that neither shows\n"]
         parts += [f"- {row['title']} ({_name(row['edits'][0][0])})" for row in quiet]
-    parts += ["\n## Rules without a mistake here\n"]
-    parts += [
-        "The reference models cannot express these, or no mistake was made for them yet. Their bad examples are in "
-        "`tests/rules/<symbol>/`.\n"
-    ]
-    parts += [f"- {rule.code} {rule.symbol}" for rule in rules if rule.symbol not in by_symbol]
+    harmless = {rule.symbol: rule for rule in shown if not any(row["run"] for row in by_symbol[rule.symbol])}
+    parts += ["\n## Rules whose mistakes no run here shows, and why they exist\n"]
+    parts += [f"- {rule.code} {rule.symbol}: {_first(rule.why)}" for rule in harmless.values()]
+    parts += ["\n## Rules that the reference models cannot express\n"]
+    parts += ["Their bad examples are in `tests/rules/<symbol>/`. What could express them:\n"]
+    missing = [rule for rule in rules if rule.symbol not in by_symbol]
+    needs = dict.fromkeys(NEEDS[rule.symbol] for rule in missing if rule.symbol in NEEDS)
+    for need in needs:
+        names = [f"{rule.code} {rule.symbol}" for rule in missing if NEEDS.get(rule.symbol) == need]
+        parts.append(f"- {need}: {', '.join(names)}")
+    later = [f"{rule.code} {rule.symbol}" for rule in missing if rule.symbol not in NEEDS]
+    if later:
+        parts += ["\n## Rules without a mistake yet\n", ", ".join(later)]
     return "\n".join(parts) + "\n"
 
 
@@ -78,6 +131,11 @@ def _run(row: dict) -> str:
         return "nothing: it works today" if row["harm"] == "none" else "nothing"
     place = f" at {_name(run['path'])}:{run['line']}" if run["path"] else ""
     return f"{run['kind']}: {_cell(run['message'][:160])}{place}"
+
+
+def _first(text: str) -> str:
+    """The first sentence of a text."""
+    return " ".join(text.split()).split(". ")[0].rstrip(".") + "."
 
 
 def _name(path: str) -> str:

@@ -6,11 +6,14 @@ import sys
 from collections import Counter
 
 import torch
+from torch import nn
+from torch.nn import functional as F
 from torch.overrides import TorchFunctionMode
 
 from .. import cpu_emulation
 
 _MOST = 100  # times that one condition is taken as true: a loop may wait for it to become false
+_attention = F.scaled_dot_product_attention
 conditions: Counter[tuple[str, int]] = Counter()
 """Places of conditions on the numbers of a meta tensor, which were taken as true."""
 
@@ -21,8 +24,28 @@ class _CudaMeansMeta(TorchFunctionMode):
     def __torch_function__(self, func, types, args=(), kwargs=None):
         if func is torch.Tensor.cuda:
             return args[0].to("meta")
+        if func is _attention:
+            return _attend(*args, **(kwargs or {}))
         kwargs = {name: _to_meta(value) for name, value in (kwargs or {}).items()}
         return func(*map(_to_meta, args), **kwargs)
+
+
+def _attend(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False):
+    """As a GPU computes it, where the scores are not kept; other forms as torch decides."""
+    tensors = (query, key, value)
+    if (
+        enable_gqa
+        or any(t.ndim != 4 or not t.is_meta for t in tensors)
+        or len({t.dtype for t in tensors}) > 1
+    ):
+        options = {"scale": scale, "enable_gqa": enable_gqa}
+        return _attention(query, key, value, attn_mask, dropout_p, is_causal, **options)
+    if attn_mask is not None:
+        if attn_mask.dtype == torch.bool:
+            attn_mask = attn_mask.new_empty(attn_mask.shape, dtype=query.dtype)
+        attn_mask = attn_mask.expand(*query.shape[:3], key.shape[2])
+    fused = torch.ops.aten._scaled_dot_product_efficient_attention
+    return fused(query, key, value, attn_mask, True, dropout_p, is_causal, scale=scale)[0]
 
 
 def _to_meta(value):
@@ -76,3 +99,18 @@ def _quiet_cuda() -> None:
         setattr(torch.cuda, name, nothing)
     torch.cuda.memory_allocated = lambda *args, **kwargs: 0
     torch.cuda.max_memory_allocated = lambda *args, **kwargs: 0
+
+
+def cast_at_the_ends(stage: nn.Module, dtype: torch.dtype, is_first: bool, is_last: bool) -> None:
+    """As Megatron wraps a model of 16 bits: the batch comes in float32, and so does the result leave."""
+
+    def cast(value, wanted: torch.dtype):
+        if isinstance(value, tuple | list):
+            return type(value)(cast(item, wanted) for item in value)
+        is_float = isinstance(value, torch.Tensor) and value.is_floating_point()
+        return value.to(wanted) if is_float else value
+
+    if is_first:
+        stage.register_forward_pre_hook(lambda module, args: cast(args, dtype))
+    if is_last:
+        stage.register_forward_hook(lambda module, args, output: cast(output, torch.float32))

@@ -57,6 +57,8 @@ class DryRun:
         self.plan, self.tp_rank, self.overrides = plan, tp_rank, overrides
         self.number = 0
         self.stage_module: nn.Module | None = None
+        self.dtype = torch.float32
+        self.counts = tp_rank == 0  # whether costs are counted: one rank shows them
         self.findings: list[Finding] = []
         self.notes: list[str] = []
 
@@ -119,6 +121,11 @@ class DryRun:
             return None
         dtype = getattr(getattr(stage, "config", None), "params_dtype", None) or torch.float32
         stage = stage.to("meta").to(dtype)
+        self.dtype = dtype
+        if dtype in (torch.bfloat16, torch.float16):
+            device.cast_at_the_ends(
+                stage, dtype, number == 0, number == (script.num_stages or self.plan.pp) - 1
+            )
         self.tracker.name(stage)
         return stage
 
@@ -136,10 +143,11 @@ class DryRun:
             self.stage_module = stage
             found = onestage.look(self, script, stage, known)
             self.stage_module = None
-            if not found.get("failed") and len(self.findings) == failures:
+            found["calls"] = self.recorder.calls[before:]
+            if self.tp_rank == 0 and not found.get("failed") and len(self.findings) == failures:
                 self._recomputed(script, number, known)
             found["failed"] = any(f.kind == "crash" for f in self.findings[failures:])
-        found["calls"] = self.recorder.calls[before:]
+        found.setdefault("calls", self.recorder.calls[before:])
         return found
 
     def _recomputed(self, script: Script, number: int, known: dict) -> None:
@@ -149,6 +157,7 @@ class DryRun:
             return
         kept = {name: getattr(script.args, name, None) for name in flags}
         before = len(self.findings)
+        self.counts = False
         try:
             for name, value in flags.items():
                 setattr(script.args, name, value)
@@ -156,6 +165,7 @@ class DryRun:
             if self.stage_module is not None:
                 onestage.look(self, script, self.stage_module, known)
         finally:
+            self.counts = True
             self.stage_module = None
             for name, value in kept.items():
                 setattr(script.args, name, value)
@@ -207,6 +217,7 @@ def _original(role: DryRun, script: Script) -> dict:
         "files": [dict(data) for data in read.read],
         "used": sorted(read.used),
         "num_stages": script.num_stages or role.plan.pp,
+        "is_16_bit": role.dtype.itemsize == 2,
     }
     if role.first is None:
         return found

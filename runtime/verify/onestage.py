@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 import torch
 from torch import nn
-from torch.utils.flop_counter import FlopCounterMode
 
+from .costs import Live, all_of, counter
 from .results import Finding, StageFigures
 from .script import Script, call_step
 from .tracking import describe, shown
@@ -94,15 +93,21 @@ class _Run:
         self.role, self.script, self.stage = role, script, stage
         self.received, self.data, self.count = received, data, count
         self.is_last = role.number == count - 1
-        self.flops = self.saved = 0
+        self.flops = self.saved = self.kept = self.peak = self.sent_bytes = 0
         self.sent: list[tuple] = []
+        given = received if received is not None else [data[0]] if data is not None else []
+        self.received_bytes = sum(t.untyped_storage().nbytes() for t in given)
 
     def work(self) -> None:
         """One micro-batch."""
         versions = [t._version for t in self.received or ()]
         if self.received is not None:
             self.stage.set_input_tensor(list(self.received))
-        counter = FlopCounterMode(display=False)
+        flops = counter()
+        before = [*self.stage.parameters(), *self.stage.buffers(), *(self.received or ()), *(self.data or ())]
+        live = Live(before)
+        # Counting takes as long as running: once is enough.
+        counting = (flops, live) if self.role.counts else ()
         owned = {p.untyped_storage()._cdata for p in self.stage.parameters()}
         kept: dict[int, int] = {}
 
@@ -112,12 +117,13 @@ class _Run:
                 kept[storage._cdata] = storage.nbytes()
             return tensor
 
-        with counter, torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
+        with all_of(counting), torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
             data = iter([self.data] * 8) if self.data is not None else iter(())
             x = self.data[0] if self.data is not None else None
             output, loss_func, problem = call_step(
                 self.script, self.stage, self.role.number, self.count, data, x
             )
+        self.kept = live.now
         if problem:
             self.role.notes.append(problem)
         self.saved = sum(kept.values())
@@ -131,10 +137,11 @@ class _Run:
                 "boundary-tensor-without-gradient",
             )
             return
-        forward = counter.get_total_flops()
-        with counter:
+        forward = flops.get_total_flops()
+        with all_of(counting):
             torch.autograd.backward(roots, [torch.ones_like(t) for t in roots])
-        self.flops = forward + counter.get_total_flops()
+        self.flops = forward + flops.get_total_flops()
+        self.peak = live.peak
         self._gradients()
 
     def _add(
@@ -192,6 +199,7 @@ class _Run:
             )
         actual, expected = [tuple(t.shape) for t in tensors], [tuple(shape) for shape in sizes]
         self.sent = [(tuple(t.shape), str(t.dtype), t.is_contiguous()) for t in tensors]
+        self.sent_bytes = sum(t.numel() * t.element_size() for t in tensors)
         if len(actual) != len(expected):
             self._add(
                 "boundary",
@@ -275,7 +283,16 @@ class _Run:
 
     def figures(self) -> StageFigures:
         """The costs."""
-        sent = sum(4 * math.prod(shape) for shape, _, _ in self.sent)
         count = sum(p.numel() for p in self.stage.parameters())
         kinds = tuple(type(child).__name__ for child in self.stage.children())
-        return StageFigures(self.role.number, count, self.flops, self.saved, sent, modules=kinds)
+        return StageFigures(
+            self.role.number,
+            count,
+            self.flops,
+            self.saved,
+            self.sent_bytes,
+            self.received_bytes,
+            self.kept,
+            self.peak,
+            modules=kinds,
+        )

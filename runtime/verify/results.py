@@ -56,7 +56,10 @@ class StageFigures:
         parameters: on one rank.
         flops: forward and backward.
         saved: bytes kept for backward, parameters left out.
-        sent: bytes sent to the next stage in float32.
+        sent: bytes sent to the next stage.
+        received: bytes received from the stage before, or of the batch.
+        kept: bytes alive after its forward, with what it sends and without what it received.
+        peak: the most bytes alive in its forward and backward, counted so.
         share: flops over the mean of all stages.
         modules: class names of its children, in order.
     """
@@ -66,6 +69,9 @@ class StageFigures:
     flops: int
     saved: int
     sent: int
+    received: int = 0
+    kept: int = 0
+    peak: int = 0
     share: float = 1.0
     modules: tuple[str, ...] = ()
 

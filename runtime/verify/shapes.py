@@ -10,10 +10,11 @@ from collections.abc import Sequence
 from functools import partial
 
 from . import parameters
+from .costs import rank_bytes
 from .dryrun import role
 from .plan import Plan
 from .processes import Outcome, run
-from .results import Finding, Result, merged
+from .results import Finding, Result, StageFigures, merged
 from .tracking import shown
 
 
@@ -56,6 +57,10 @@ def verify_shapes(plan: Plan, overrides: dict[str, object] | None = None) -> Res
         "flops of the original, forward": known.get("flops"),
         "bubble": f"{(plan.pp - 1)}/(micro-batches + {plan.pp - 1})" if plan.pp > 1 else "none",
     }
+    if len(result.figures) == count:
+        result.facts["GiB of each pipeline rank"] = _memory(
+            result.figures, plan, known.get("is_16_bit", False)
+        )
     if not plan.original:
         result.notes.append("no original model was found: names and shapes of parameters are not compared")
     elif known.get("refused") and "input" not in known:
@@ -152,7 +157,18 @@ def _samples(plan: Plan, looked: list) -> list[Finding]:
     return [Finding("data", text, None, ranks, "", "", "", *looked[0].place, "dataset-random-per-process")]
 
 
-def _figures(firsts: dict[int, dict]) -> list:
+def _figures(firsts: dict[int, dict]) -> list[StageFigures]:
     figures = [value["figures"] for value in firsts.values() if value.get("figures") is not None]
     mean = sum(f.flops for f in figures) / len(figures) if figures else 0
     return [dataclasses.replace(f, share=round(f.flops / mean, 3) if mean else 1.0) for f in figures]
+
+
+def _memory(figures: list[StageFigures], plan: Plan, is_16_bit: bool) -> str:
+    """What each pipeline rank holds at its fullest, in the one-forward-one-backward schedule."""
+    said = []
+    count = len(figures)
+    for rank in range(plan.pp):
+        own = figures[rank * count // plan.pp : (rank + 1) * count // plan.pp]
+        whole, state = rank_bytes(own, plan.pp - rank, is_16_bit)
+        said.append(f"{whole / 2**30:.1f} ({state / 2**30:.1f} of parameters, gradients and Adam)")
+    return ", ".join(said)

@@ -49,7 +49,7 @@ class SmallRun:
 
     def work(self) -> dict:
         """All comparisons, the most telling first; a failure ends the run."""
-        from . import differences, replicas, weights
+        from . import differences, replicas, saving, weights
 
         failed = False
         try:
@@ -60,6 +60,7 @@ class SmallRun:
             self.guarded(differences.compare, self)
             if self.plan.tp > 1:
                 self.guarded(replicas.check, self)
+                self.guarded(saving.check, self)
         except Failed:
             failed = True
         return {"findings": self.findings, "notes": self.notes, "facts": self.facts, "failed": failed}
