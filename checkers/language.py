@@ -23,7 +23,7 @@ Value = TypeVar("Value")
 
 _JOINT = re.compile(r"(?<=[\u4e00-\u9fff])(?=[A-Za-z0-9])|(?<=[A-Za-z0-9%])(?=[\u4e00-\u9fff])")
 
-_LOCALE = Path(__file__).parent / "locale"
+LOCALE = Path(__file__).parent / "locale"
 _current: ContextVar[str] = ContextVar("language", default="en")
 
 
@@ -148,7 +148,7 @@ def of_locale() -> str:
 def catalog(name: str) -> dict[str, str]:
     """The texts of all files of a language, by their English."""
     found: dict[str, str] = {}
-    for file in sorted((_LOCALE / name).glob("*.po")):
+    for file in sorted((LOCALE / name).glob("*.po")):
         found.update(entries(file.read_text("utf-8")))
     return found
 

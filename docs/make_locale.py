@@ -13,6 +13,9 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
+from typer.main import get_command
+
+from onescience_check.checkers.frontends.cli import app
 from onescience_check.checkers.language import COUNTED, catalog
 from onescience_check.checkers.report.checklists import CHECKLISTS, SHORTENED
 from onescience_check.checkers.report.verdict import BY_HAND
@@ -73,6 +76,16 @@ def of_pages() -> Iterator[tuple[str, str]]:
             yield str(path.relative_to(CHECKERS)), text
 
 
+def of_help() -> Iterator[str]:
+    """What `--help` says of every command and its options, by paragraphs."""
+    group = get_command(app)
+    texts = [group.help, group.epilog]
+    for command in group.commands.values():
+        texts += [command.help, *(param.help for param in command.params if param.name != "help")]
+    for text in texts:
+        yield from (" ".join(part.split()) for part in (text or "").split("\n\n"))
+
+
 def of_tables() -> Iterator[str]:
     """Fixed texts of tables that are said as a whole."""
     yield from (COUNTED, BY_HAND, SHORTENED)
@@ -94,6 +107,8 @@ def all_texts() -> dict[str, tuple[str, str]]:
             found.setdefault(text, (_catalog(room, name), path))
     for path, text in of_pages():
         found.setdefault(text, ("report", path))
+    for text in of_help():
+        found.setdefault(text, ("command", "--help"))
     for text in of_tables():
         found.setdefault(text, ("report", "report/checklists.py"))
     for rule in all_rules():

@@ -35,7 +35,7 @@ def _files(top: str) -> list[tuple[str, str]]:
     while todo:
         with os.scandir(todo.pop()) as entries:
             for entry in entries:
-                if entry.name.endswith((".py", ".po")):
+                if entry.name.endswith((".py", ".po", ".md")):
                     about = entry.stat()
                     found.append((entry.path, f"{about.st_size} {about.st_mtime_ns}"))
                 elif entry.is_dir() and entry.name != "__pycache__":

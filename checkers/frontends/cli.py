@@ -21,7 +21,7 @@ from .diagnose_command import diagnose
 from .exits import CLEAN, FAILED, FOUND
 from .fix_command import fix
 from .formats.outputs import Shown, outputs, write
-from .lang import Lang
+from .lang import Lang, asks_for_help
 from .past import Past
 from .project import settings_of
 from .report_command import report, tp_sizes
@@ -83,7 +83,7 @@ def check(
     tp: Annotated[
         str, typer.Option(metavar="SIZES", help="Tensor-parallel sizes that must work: 1,2,4,8.")
     ] = "",
-    jobs: Annotated[int, typer.Option(min=1, help="Processes to use.")] = 1,
+    jobs: Annotated[int, typer.Option(min=1, metavar="N", help="Processes to use.")] = 1,
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="Findings only, without the figures below them.")
     ] = False,
@@ -204,6 +204,11 @@ def main() -> None:
     }
     if not arguments or arguments[0] not in {*commands, "--help", "-h"}:
         arguments.insert(0, "check")
+    if asks_for_help(arguments):
+        from .help import print_help
+
+        print_help(app, arguments)
+        sys.exit(CLEAN)
     gc.disable()  # syntax trees hold no cycles, and the process ends soon: collecting would double the run time
     try:
         try:

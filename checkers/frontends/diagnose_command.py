@@ -36,7 +36,9 @@ def diagnose(
         typer.Argument(help="Files and folders of the project; the current folder if none."),
     ] = None,
     *,
-    format: Annotated[DiagnoseFormat, typer.Option(help="How the answer is printed.")] = DiagnoseFormat.text,
+    format: Annotated[
+        DiagnoseFormat, typer.Option(metavar="text|json", help="How the answer is printed.")
+    ] = DiagnoseFormat.text,
     lang: Lang = None,
 ) -> None:
     """Find the cause of a crash, a hang or a loss that is no number in the log of the run, and the line to change.

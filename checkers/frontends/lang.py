@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import Enum
 from typing import Annotated
 
@@ -27,8 +28,15 @@ Lang = Annotated[
     Language | None,
     typer.Option(
         "--lang",
+        metavar="zh|en",
         help="Language of the output; that of the locale if not given (JSON: English).",
         callback=_speak,
         is_eager=True,
     ),
 ]
+
+
+def asks_for_help(arguments: Sequence[str]) -> bool:
+    """Whether help is wanted; what stands behind `--` is for another program."""
+    own = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    return "--help" in own or "-h" in own

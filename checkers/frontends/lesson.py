@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from ..language import LOCALE, language
+
 PLACEMENTS = """\
 # Placements: what each rank holds
 
@@ -64,5 +66,10 @@ example.
 
 
 def print_placements() -> None:
-    """The page as it is."""
-    print(PLACEMENTS, end="")
+    """The page as it is, in the language of the reader."""
+    print(placements(language()), end="")
+
+
+def placements(name: str) -> str:
+    """The page in a language."""
+    return PLACEMENTS if name == "en" else (LOCALE / name / "placements.md").read_text("utf-8")

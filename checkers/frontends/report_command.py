@@ -32,7 +32,9 @@ def report(
         list[Path] | None, typer.Argument(help="Files and folders of the model; the current folder if none.")
     ] = None,
     *,
-    format: Annotated[ReportFormat, typer.Option(help="How the report is printed.")] = ReportFormat.text,
+    format: Annotated[
+        ReportFormat, typer.Option(metavar="text|markdown|html|json", help="How the report is printed.")
+    ] = ReportFormat.text,
     tp: Annotated[
         str, typer.Option(metavar="SIZES", help="Tensor-parallel sizes that must work: 1,2,4,8.")
     ] = "",

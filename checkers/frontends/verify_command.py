@@ -33,9 +33,9 @@ def verify(
         list[str] | None, typer.Argument(help="Flags for the script itself, behind `--`.")
     ] = None,
     *,
-    tp: Annotated[int, typer.Option(min=1, help="Tensor-parallel size.")] = 2,
-    pp: Annotated[int, typer.Option(min=1, help="Pipeline-parallel size.")] = 1,
-    dp: Annotated[int, typer.Option(min=1, help="Data-parallel size.")] = 1,
+    tp: Annotated[int, typer.Option(min=1, metavar="N", help="Tensor-parallel size.")] = 2,
+    pp: Annotated[int, typer.Option(min=1, metavar="N", help="Pipeline-parallel size.")] = 1,
+    dp: Annotated[int, typer.Option(min=1, metavar="N", help="Data-parallel size.")] = 1,
     numbers: Annotated[
         bool, typer.Option("--numbers", help="Also compute in small on CPUs, against the original.")
     ] = False,
@@ -63,9 +63,13 @@ def verify(
         Path | None,
         typer.Option(metavar="FILE", help="YAML table from names in the stages to the original's."),
     ] = None,
-    limit: Annotated[float, typer.Option(min=1, help="Seconds that one process may take.")] = 120,
-    memory: Annotated[float, typer.Option(min=0.5, help="GiB that one process may take.")] = 12,
-    format: Annotated[VerifyFormat, typer.Option(help="How the result is printed.")] = VerifyFormat.text,
+    limit: Annotated[
+        float, typer.Option(min=1, metavar="N", help="Seconds that one process may take.")
+    ] = 120,
+    memory: Annotated[float, typer.Option(min=0.5, metavar="N", help="GiB that one process may take.")] = 12,
+    format: Annotated[
+        VerifyFormat, typer.Option(metavar="text|json", help="How the result is printed.")
+    ] = VerifyFormat.text,
 ) -> None:
     """Run the model of a training script in small and dry, and hold it against its original. THIS RUNS YOUR CODE.
 
