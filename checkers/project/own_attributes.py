@@ -97,14 +97,19 @@ def _of_body(node: ast.AST) -> Iterator[str]:
             yield from _of_body(part)
 
 
-def reads(project: Project, cls: ClassFacts) -> Iterator[ast.Attribute]:
-    """Every `self.name` that the methods of a class read when they run.
+def read_names(cls: ClassFacts) -> set[str]:
+    """The attributes of `self` that the methods of a class read."""
+    return {node.attr for node, _ in _own(cls) if isinstance(node.ctx, ast.Load)}
+
+
+def reads(project: Project, cls: ClassFacts, names: set[str]) -> Iterator[ast.Attribute]:
+    """Every `self.name` of these names that the methods of a class read when they run.
 
     Left out are reads that the constructor has refused, or that a handler expects to fail.
     """
     left_out = {id(node) for node in (*_refused(cls), *_tried(cls))}
     for node, method in _own(cls):
-        if isinstance(node.ctx, ast.Load) and not node.attr.startswith("_") and id(node) not in left_out:
+        if isinstance(node.ctx, ast.Load) and node.attr in names and id(node) not in left_out:
             if _runs(project, cls, method):
                 yield node
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ..facts.module import ClassFacts
 from ..finding import Evidence, Finding
 from ..language import tr
-from ..project.own_attributes import is_closed, known, reads, set_outside
+from ..project.own_attributes import is_closed, known, read_names, reads, set_outside
 from ..project.project import Project
 from ..rule import Rule, Symptom
 from ..tpstate.verdicts import place_of
@@ -76,19 +76,17 @@ class AttributeNeverSet(Rule):
         for cls in project.classes():
             if project.is_framework(cls.module) or not project.is_module_class(cls):
                 continue
-            unset = {node.attr for node in reads(project, cls)}
-            if unset:
-                unset -= known(project, cls)
+            unset = {name for name in read_names(cls) if not name.startswith("_")} - known(project, cls)
             if unset:
                 texts = [entry.text for entry in project.mro(cls) if isinstance(entry, ClassFacts)]
                 unset = {name for name in unset if not _mentioned(texts, name)}
-            if not unset or not is_closed(project, cls):
+            if not any(reads(project, cls, unset)) or not is_closed(project, cls):
                 continue
             if any(other is not cls and cls in project.mro(other) for other in project.classes()):
                 continue  # a base may read what each of its subclasses sets
             seen: set[str] = set()
-            for node in reads(project, cls):
-                if node.attr in unset and node.attr not in seen and not set_outside(project, node.attr):
+            for node in reads(project, cls, unset):
+                if node.attr not in seen and not set_outside(project, node.attr):
                     seen.add(node.attr)
                     yield self._finding(project, cls, node)
 
