@@ -179,7 +179,7 @@ def _own(cls: ClassFacts) -> Iterator[tuple[ast.Attribute, ast.FunctionDef]]:
     for method in cls.methods.values():
         if any(ast.unparse(decorator) == "staticmethod" for decorator in method.decorator_list):
             continue  # its `self` is whatever it is given
-        for node in _of_self(method):
+        for node in sorted(_of_self(method), key=lambda node: (node.lineno, node.col_offset)):
             yield node, method
 
 

@@ -227,6 +227,8 @@ def _tests_remainder(cls: ClassFacts, key_value: bool) -> bool:
             names = ast.unparse(node)
             if not key_value or _key_value(names) or "head" not in names:
                 return True
+        if isinstance(node, ast.Assert) and _multiplies_back(node.test, key_value):
+            return True
         if isinstance(node, ast.Call) and ast.unparse(node.func).rsplit(".", 1)[-1] in (
             "divide",
             "ensure_divisibility",
@@ -234,3 +236,12 @@ def _tests_remainder(cls: ClassFacts, key_value: bool) -> bool:
         ):
             return True
     return False
+
+
+def _multiplies_back(test: ast.expr, key_value: bool) -> bool:
+    """`assert share * tp == heads`"""
+    text = ast.unparse(test)
+    if not isinstance(test, ast.Compare) or not isinstance(test.ops[0], ast.Eq) or "head" not in text:
+        return False
+    products = [side for side in (test.left, *test.comparators) if isinstance(side, ast.BinOp)]
+    return any(isinstance(side.op, ast.Mult) for side in products) and (not key_value or _key_value(text))

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ..facts.nodes import walk
 from ..finding import Finding
 from ..language import tr
 from ..project.enclosing import calls_within, is_forked
@@ -139,9 +140,34 @@ def _is_forked(event: Dropped) -> bool | None:
     function = event.site.function
     if not isinstance(function, ast.FunctionDef):
         return None
-    return next(
-        (is_forked(around) for call, around in calls_within(function) if call is event.site.node), None
-    )
+    around = _around(function, event.site.node)
+    if around is None or _is_fallback(event.site.node, around):
+        return None
+    callers = [
+        _around(site.function, site.node)
+        for site in event.stack
+        if isinstance(site.function, ast.FunctionDef)
+    ]
+    return None if any(is_forked(outer or ()) for outer in callers) else is_forked(around)
+
+
+def _around(function: ast.FunctionDef, node: ast.AST) -> tuple[ast.AST, ...] | None:
+    """What stands around a call of a function."""
+    return next((around for call, around in calls_within(function) if call is node), None)
+
+
+def _is_fallback(node: ast.AST, around: tuple[ast.AST, ...]) -> bool:
+    """Whether the other side of a test forks for the same dropout: where there is no generator to fork, it cannot."""
+    same = ast.unparse(node)
+    for block in around:
+        if isinstance(block, ast.If) and not is_flag(ast.unparse(block.test)):
+            sides = [
+                side for side in (block.body, block.orelse) if not any(node in walk(part) for part in side)
+            ]
+            for part in (inner for side in sides for statement in side for inner in walk(statement)):
+                if isinstance(part, ast.With) and is_forked((part,)) and same in map(ast.unparse, walk(part)):
+                    return True
+    return False
 
 
 def _forks(project: Project) -> bool:

@@ -40,8 +40,10 @@ class SeedOfWrongAxis(Rule):
     symptom = Symptom.WRONG_NUMBERS
     runtime = "Nothing fails; norms, biases and embeddings of the ranks are different models, or samples come twice."
     limits = (
-        "Only in files with Megatron's tensor parallelism. A seed by the data-parallel rank counts where nothing in "
-        "the tree makes the replicas equal; one inside a sampler, where that rank then picks its share."
+        "Only in files with Megatron's tensor parallelism. A seed by the data-parallel rank counts where nothing "
+        "in the tree makes the replicas equal, and one by the tensor-parallel rank where dropout or Megatron draws "
+        "what the ranks share, in functions that restore no generator; one inside a sampler, where that rank then "
+        "picks its share."
     )
     guide = "beyond the guide"
 
@@ -69,6 +71,10 @@ class SeedOfWrongAxis(Rule):
     def check(self, analysis: Analysis) -> Iterator[Finding]:
         project = analysis.project
         for frame in functions(project, _SEEDS, MODEL_PARALLEL):
+            if frame.scope.function is not None and _RESTORES.search(
+                frame.module.text_of(frame.scope.function)
+            ):
+                continue  # a seed for what the function draws itself
             seeds = [
                 node
                 for node in frame.scope.nodes
@@ -85,9 +91,9 @@ class SeedOfWrongAxis(Rule):
             "Leave that rank out: `model_parallel_cuda_manual_seed(seed)` gives split layers their own stream."
         )
         if axes & TP:
-            yield self._found(
-                node, frame, axes, tr("what the tensor-parallel ranks share is drawn differently"), advice
-            )
+            if project.knowledge(_draws_whole):
+                why = tr("what the tensor-parallel ranks share is drawn differently")
+                yield self._found(node, frame, axes, why, advice)
         elif axes & DP and not project.knowledge(_replicas_made_equal):
             yield self._found(node, frame, axes, tr("the replicas start from different weights"), advice)
 
@@ -123,6 +129,23 @@ class SeedOfWrongAxis(Rule):
             why=why,
             advice=advice,
         )
+
+
+_RESTORES = re.compile(r"set_rng_state\(|fork_rng\(")
+_BUILDS = re.compile(r"(Column|Row)ParallelLinear\(")
+_WHOLES = re.compile(r"\bnn\.(Linear|Embedding|Conv\dd)\(|Parameter\(\s*torch\.(rand|randn|empty)\(")
+_GENERATOR = re.compile(r"model_parallel_cuda_manual_seed|rng_tracker|\bmegatron\b|\b[Dd]ropout\w*\(")
+
+
+def _draws_whole(project: Project) -> bool:
+    """Whether something is drawn that the ranks share: dropout, or what Megatron leaves to the default generator.
+
+    Layers of fairscale draw the whole weight and keep their part of it, so that any seed serves.
+    """
+    return any(
+        _GENERATOR.search(module.text) or (_BUILDS.search(module.text) and _WHOLES.search(module.text))
+        for module in project.modules
+    )
 
 
 _SAMPLER = re.compile(r"class \w*Sampler")

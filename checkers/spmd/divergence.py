@@ -13,7 +13,7 @@ from ..project.project import Project
 from .collectives import Entered
 from .frames import Frame, functions, module_functions
 from .names import COORDINATOR, TORCH_ROOT, Axes
-from .reach import Item, Path, Reaches, Reading, calls_in, entered, read, shape
+from .reach import Item, Path, Reaches, Reading, Trace, calls_in, entered, read, shape
 
 _ASKS = re.compile(r"rank|is_pipeline_|pre_process|post_process|is_pp_|RANK|is_main_process|is_master")
 
@@ -82,11 +82,14 @@ class Divergences:
 
 def _judge(reading: Reading) -> Iterator[Divergence]:
     """One finding for each group: where the first difference between two of its ranks lies."""
+    said: set[int] = set()
     for group in sorted(reading.groups(), key=sorted):
         for one, two in reading.differences(group):
             found = _placed(reading, group, one, two)
             if found is not None:
-                yield found
+                if id(found.item.node) not in said:  # a call that enters collectives of several groups
+                    yield found
+                said.add(id(found.item.node))
                 break
 
 
@@ -96,7 +99,7 @@ def _placed(reading: Reading, group: Axes, one: Path, two: Path) -> Divergence |
     full = one if less is two else two
     taken = {id(item.node) for item in fewer}
     extra = next((item for item in more if id(item.node) not in taken), None)
-    if extra is None or _hidden(full, less):
+    if extra is None or _hidden(full, less, extra):
         return None
     for test, _ in sorted(reading.tests, key=lambda pair: -pair[0].lineno):
         sides = [_ids(test.body), _ids(test.orelse)]
@@ -120,10 +123,25 @@ def _after_return(reading: Reading, extra: Item, group: Axes) -> Divergence | No
     return None
 
 
-def _hidden(full: Path, less: Path) -> bool:
-    """Whether the ranks that seem to enter less run something else that may hold the rest."""
-    known = calls_in(full.items)
+def _hidden(full: Path, less: Path, extra: Item) -> bool:
+    """Whether the ranks that seem to enter less run something else that may hold the rest.
+
+    What stands on the other side of a test than `extra` is not run beside it.
+    """
+    known = calls_in(_beside(full.items, extra))
     return any(name not in known for name in calls_in(less.items))
+
+
+def _beside(trace: Trace, extra: Item) -> Trace:
+    found: list[Item] = []
+    for item in trace:
+        held = [part for part in item.parts if _holds(part, extra)] if item.kind == "branch" else []
+        found += [item] if not held else [inner for part in held for inner in _beside(part, extra)]
+    return tuple(found)
+
+
+def _holds(trace: Trace, extra: Item) -> bool:
+    return any(item is extra or any(_holds(part, extra) for part in item.parts) for item in trace)
 
 
 def _ids(part: list[ast.stmt] | ast.expr) -> set[int]:

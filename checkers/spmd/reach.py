@@ -68,6 +68,11 @@ class Walk:
             self.steps += 1
             if isinstance(statement, ast.If):
                 items += self.expression(statement.test, frame)
+                answer = decide(condition(statement.test, frame), self.known)
+                if answer is not None:  # a return inside of it leaves what stands behind it
+                    taken = statement.body if answer else statement.orelse
+                    path = self.block([*taken, *body[index + 1 :]], frame)
+                    return Path((*items, *path.items), path.end)
                 path = self._test(statement, body[index + 1 :], frame)
                 items += path.items
                 if path.end:
@@ -80,9 +85,6 @@ class Walk:
         return Path(tuple(items))
 
     def _test(self, node: ast.If, rest: list[ast.stmt], frame: Frame) -> Path:
-        answer = decide(condition(node.test, frame), self.known)
-        if answer is not None:
-            return self.block(node.body if answer else node.orelse, frame)
         then, other = self.block(node.body, frame), self.block(node.orelse, frame)
         if then.end == "raise":
             return other

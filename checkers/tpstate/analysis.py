@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
@@ -185,9 +186,9 @@ class Analysis:
         args, kwargs = self.unknown_arguments(found[0], found[1], constructor=False)
         func = Func(found[1], found[0].module, None, found[0])
         node = ast.copy_location(ast.Name(name, ast.Load()), found[1])
-        kinds = {as_code(d) for d in found[1].decorator_list}
-        bound = Bound(func, obj.cls if "classmethod" in kinds else obj)
-        calls.call(self.interpreter, func if "staticmethod" in kinds else bound, args, kwargs, node)
+        is_of_class = any(as_code(d) == "classmethod" for d in found[1].decorator_list)
+        bound = Bound(func, obj.cls if is_of_class else obj)
+        calls.call(self.interpreter, func if _is_static(found[1]) else bound, args, kwargs, node)
 
     def unknown_arguments(
         self, holder: ClassFacts, method: ast.FunctionDef, constructor: bool
@@ -195,7 +196,7 @@ class Analysis:
         """Arguments nothing is known of but their names: numbers for a constructor, tensors for a forward."""
         spec = method.args
         names = [*spec.posonlyargs, *spec.args]
-        if not any(as_code(d) == "staticmethod" for d in method.decorator_list):
+        if not _is_static(method):
             names = names[1:]
         defaults: dict[str, ast.expr | None] = dict(
             zip([arg.arg for arg in reversed(names)], reversed(spec.defaults), strict=False)
@@ -248,4 +249,12 @@ def _required(method: ast.FunctionDef) -> list[str]:
 def _is_property(method: ast.FunctionDef) -> bool:
     return any(
         as_code(d).rsplit(".", 1)[-1] in ("property", "cached_property") for d in method.decorator_list
+    )
+
+
+def _is_static(method: ast.FunctionDef) -> bool:
+    """Whether a method gets no object: by its decorator, or as one whose first parameter is another's name."""
+    names = [arg.arg for arg in (*method.args.posonlyargs, *method.args.args)]
+    return building.is_static(method) or (
+        not method.decorator_list and bool(names) and not re.search("self|cls|this", names[0])
     )

@@ -97,10 +97,21 @@ def _find(project: Project, cls: ClassFacts | External) -> Provider | None:
         return None
     for pattern, row in compiled():
         if pattern.search(dotted):
-            return _checked(project, cls, row) if isinstance(cls, ClassFacts) else row
+            if isinstance(cls, ClassFacts):
+                return _checked(project, cls, row)
+            return replace(row, returns=UNDECIDED) if _is_copy(project, dotted) else row
     if isinstance(cls, ClassFacts) and _OWN_NAME.match(cls.name):
         return _read_own(project, cls)
     return None
+
+
+def _is_copy(project: Project, dotted: str) -> bool:
+    """Whether a name leads to a copy of Megatron in another package that is not in the tree, a submodule of git mostly.
+
+    Which release it is is not known: the layers of the first ones returned a tensor.
+    """
+    known = [prefix for prefix in project.settings.framework if f"{dotted}.".startswith(f"{prefix}.")]
+    return ".megatron." in dotted and not known
 
 
 def _configured(given: dict[str, str], cls: ClassFacts | External) -> Provider:
