@@ -13,6 +13,7 @@ from pathlib import Path
 from .files.discovery import FileSet
 from .finding import Finding, Result, Skipped, Summary
 from .language import tr
+from .project.places import in_tests
 from .project.project import Project
 from .rule import Rule, Scope
 from .selection import ignored_files, selected_rules
@@ -83,6 +84,8 @@ def _result(found: list[Finding], skipped: list[Skipped], analysis: Analysis, fi
     targets = {module.display for module in analysis.project.modules if module.path in files.targets}
     named = {source.display: source.path for source in files.parsed if source.path in files.targets}
     unique = {(f.place, f.code, f.symbol, f.message, f.decided): f for f in found if f.place.path in named}
+    # a trap that a test does not spring, and what it costs, are none
+    unique = {key: f for key, f in unique.items() if f.code[0] == "E" or not in_tests(f.place.path)}
     if analysis.project.settings.per_file_ignores:
         is_off = ignored_files(analysis.project.settings)
         unique = {key: f for key, f in unique.items() if not is_off(named[f.place.path], f.symbol)}

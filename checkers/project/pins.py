@@ -9,7 +9,7 @@ from ..files import disk
 from .project import Project
 
 _FILES = re.compile(r"(requirements.*\.(txt|in)|pyproject\.toml|setup\.(cfg|py))$")
-_CORE = re.compile(r"megatron[-_]core\s*(?:\[[^\]]*\])?\s*(==|~=|<=?|>=?|@)\s*([\w.]*)")
+_CORE = re.compile(r"megatron[-_]core\s*(?:\[[^\]]*\])?\s*\(?(==|~=|<=?|>=?|@)\s*([\w.]*)")
 _LARGEST = 1 << 20
 
 
@@ -29,7 +29,9 @@ def _by_folder(_: Project) -> dict[Path, bool]:
 def _pins(project: Project, folder: Path) -> bool:
     roots = [root for root in project.files.roots if folder.is_relative_to(root)]
     while True:
-        for name in sorted(filter(_FILES.match, project.files.names_in(folder))):
+        names = sorted(project.files.names_in(folder))
+        installed = [f"{name}/METADATA" for name in names if name.endswith(".dist-info")]
+        for name in (*filter(_FILES.match, names), *installed):
             asked = _CORE.findall(_text(folder / name))
             if asked:
                 return all(_is_old(sign, version) for sign, version in asked)

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
 from ..files.discovery import FileSet
 
 _OF_OTHERS = sys.stdlib_module_names | {"torch", "numpy", "einops", "transformers", "apex", "deepspeed"}
+
+
+_TESTS = re.compile(r"(^|/)(tests?|unit_tests|functional_tests)/|(^|/)test_[^/]*$")
+
+
+def in_tests(path: str) -> bool:
+    """Whether a file is a test, which sets up small worlds of its own."""
+    return _TESTS.search(path) is not None
 
 
 class Places:

@@ -30,7 +30,10 @@ class CatOfShards(Rule):
     )
     symptom = Symptom.WRONG_NUMBERS
     runtime = "wrong numbers after a checkpoint is loaded at another tp size"
-    limits = "Megatron's training layers only: inference engines lay the rows out when they load."
+    limits = (
+        "Megatron's training layers only: inference engines lay the rows out when they load. Silent for parts of "
+        "one tensor that are put together again."
+    )
     guide = "2.4: concatenation"
 
     bad = """
@@ -95,4 +98,6 @@ def _is_joined(event: ParallelCall) -> bool:
         isinstance(event.given, Tensor)
         and event.given.role == "cat of shards"
         and event.row.family == MEGATRON
+        and event.given.why is not None
+        and len([step for step in event.given.why.chain() if not step.before]) > 1
     )

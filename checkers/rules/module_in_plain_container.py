@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from ..facts.module import ClassFacts
 from ..facts.nodes import walk
 from ..finding import Edit, Finding
+from ..project.places import in_tests
 from ..project.project import External, Project, dotted_name
 from ..rule import Rule, Symptom
 from ..tpstate.fixes import insert_after, insert_before, unsafe
@@ -18,7 +19,6 @@ from ..tpstate.verdicts import place_of
 if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
 
-_TESTS = re.compile(r"(^|/)tests?/|(^|/)test_[^/]*$")
 _WEIGHTED = re.compile(
     r"(Linear|Conv\w*|Embedding|\w*Norm\w*|LSTM|GRU|RNN|\w*Attention|Transformer\w*|Bilinear|Parameter)\("
 )
@@ -84,7 +84,7 @@ class ModuleInPlainContainer(Rule):
         project = analysis.project
         for cls in project.classes():
             built = cls.methods.get("__init__")
-            if built is None or _TESTS.search(cls.module.display):
+            if built is None or in_tests(cls.module.display):
                 continue
             if project.is_framework(cls.module) or not project.is_module_class(cls):
                 continue

@@ -84,7 +84,7 @@ class SpInputNotScattered(Rule):
 
     def check(self, analysis: Analysis) -> Iterator[Finding]:
         for event in first_of_each(analysis.log.events, TokensGathered, TokensMixed):
-            if isinstance(event, TokensGathered):
+            if isinstance(event, TokensGathered) and not _is_itself(event):
                 whole = event.tokens.held == "all"
                 yield self.finding(
                     site_place(event.site),
@@ -94,3 +94,9 @@ class SpInputNotScattered(Rule):
                     does=tr("gathers the tokens again") if whole else tr("cuts the tokens again"),
                     held=tr("all tokens") if whole else tr("one rank's tokens"),
                 )
+
+
+def _is_itself(event: TokensGathered) -> bool:
+    """Whether the tokens came to be in this very line, in an earlier round: what stands between is not seen whole."""
+    why = event.tokens.why
+    return why is not None and (why.path, why.line) == (event.site.module.display, event.site.node.lineno)

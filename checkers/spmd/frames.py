@@ -9,12 +9,11 @@ from dataclasses import dataclass, field
 
 from ..facts.module import ClassFacts, Import, ModuleFacts
 from ..facts.nodes import walk
+from ..project.places import in_tests
 from ..project.project import External, FunctionRef, Project, Ref, ValueRef, dotted_name
 from ..project.scopes import Opaque, Scope, own_nodes
 
 Definition = tuple[ast.expr, "Frame"]
-
-_TESTS = re.compile(r"(^|/)(tests?|unit_tests)/|(^|/)test_[^/]*$")
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,7 +209,7 @@ def functions(project: Project, *marks: re.Pattern[str]) -> Iterator[Frame]:
     A framework copied into another package is known by contract; tests set up small meshes of their own.
     """
     for module in project.modules:
-        if project.is_copied_framework(module) or _TESTS.search(module.display):
+        if project.is_copied_framework(module) or in_tests(module.display):
             continue
         if all(mark.search(module.text) for mark in marks):
             yield from module_functions(project, module)

@@ -61,7 +61,7 @@ def gradient_norms(frame: Frame) -> Iterator[GradientNorm]:
         ast.unparse(node)[:70],
         sums[0].axes if sums else None,
         sums[0] if sums else None,
-        _filtered(tests, frame),
+        _filtered(tests, frame) or _filtered_by_caller(frame),
         bool(_SCALES.search(text)) or _caller_scales(frame, function.name),
         frame.project.knowledge(uses_stages),
     )
@@ -151,6 +151,15 @@ def _filtered(tests: list[ast.expr], frame: Frame, depth: int = 0) -> bool:
         ):
             return True
     return False
+
+
+_DUPLICATES = re.compile(r"(tensor_parallel|tp)_duplicate")
+
+
+def _filtered_by_caller(frame: Frame) -> bool:
+    """Whether the function is given its parameters, in a tree that leaves duplicates out where it lists them."""
+    given = [name for name in frame.scope.parameters if "param" in name]
+    return bool(given) and any(_DUPLICATES.search(module.text) for module in frame.project.modules)
 
 
 def _word(node: ast.expr) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..facts.module import ClassFacts
+from ..project.places import in_tests
 from ..project.project import Project
 from ..project.stages import Stages
 from .axes import last_name
@@ -20,7 +21,6 @@ _MEGATRON = re.compile(r"^[ \t]*(?:from|import)[ \t]+megatron\.", re.MULTILINE)
 _OWN_SCHEDULE = re.compile(
     r"def (recv_forward|send_forward|forward_backward_\w*pipelin\w*|_communicate)\b|get_tensor_shapes|tensor_shapes"
 )
-_TESTS = re.compile(r"(^|/)(tests?|unit_tests|functional_tests)/|(^|/)test_[^/]*$")
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +82,7 @@ def staged_classes(project: Project) -> Iterator[ClassFacts]:
         if (
             not project.is_copied_framework(module)
             and STAGED.search(module.text)
-            and not _TESTS.search(module.display)
+            and not in_tests(module.display)
         ):
             for cls in module.classes.values():
                 if STAGED.search(cls.text) and project.is_module_class(cls) and _asks(cls):

@@ -66,9 +66,15 @@ def as_called(project: Project, row: Provider, module: ModuleFacts, arguments: I
     if row.name != "Megatron-Core" or row.kind not in BEFORE_CONFIG or "config" in arguments or row.source:
         return row
     old = any(_is_old_layout(edge) for edge in module.edges) or pins_old_core(project, module.path)
-    old = old or project.knowledge(_never_gives_config)
+    old = old or not _ONLY_OLD.isdisjoint(arguments) or project.knowledge(_never_gives_config)
     return BEFORE_CONFIG[row.kind] if old else row
 
+
+_ONLY_OLD = frozenset(
+    "sequence_parallel_enabled async_tensor_model_parallel_allreduce gradient_accumulation_fusion "
+    "use_cpu_initialization params_dtype".split()
+)
+"""What the layers took before 0.3, and find in their config since."""
 
 _OF_NEW = re.compile(r"TransformerConfig|ModelParallelConfig|transformer_config|config=|config\.init_method")
 _BUILT = re.compile(r"\b(Column|Row)ParallelLinear\(")
