@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -10,7 +11,7 @@ from ..finding import Evidence, Finding
 from ..language import tr
 from ..rule import Rule, Symptom
 from ..spmd.frames import functions
-from ..spmd.gradient_norms import gradient_norms, splits_models
+from ..spmd.gradient_norms import GradientNorm, gradient_norms, splits_models
 from ..spmd.names import TP, WORLD, text_of
 from ..tpstate.verdicts import place_of
 
@@ -21,6 +22,14 @@ _MEGATRON = re.compile(r"megatron\.core|\bmpu\b|parallel_state\b")
 _SHARDED = re.compile(
     r"DTensor|fully_shard|FSDP|FullySharded|deepspeed|DeepSpeed|[Zz]ero[-_ ]?[123]|distributed_optimizer"
 )
+
+
+_SIZE = re.compile(r"/\s*[\w.]*(size|world|replicas)")
+
+
+def _is_shared_out(norm: GradientNorm) -> bool:
+    """Whether each square is divided by the number of ranks that hold it."""
+    return _SIZE.search(ast.unparse(norm.node)) is not None
 
 
 class GradNormCountsReplicas(Rule):
@@ -84,7 +93,11 @@ class GradNormCountsReplicas(Rule):
                     continue
                 if norm.group & TP and not norm.is_filtered:
                     what = tr("a replicated parameter")
-                elif norm.group == WORLD and not _SHARDED.search(frame.module.text):
+                elif (
+                    norm.group == WORLD
+                    and not _SHARDED.search(frame.module.text)
+                    and not _is_shared_out(norm)
+                ):
                     what = tr("every parameter of a replica")
                 else:
                     continue

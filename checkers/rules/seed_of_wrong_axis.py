@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ..facts.module import ModuleFacts
 from ..finding import Evidence, Finding
 from ..language import tr
 from ..project.project import Project
@@ -91,7 +92,7 @@ class SeedOfWrongAxis(Rule):
             "Leave that rank out: `model_parallel_cuda_manual_seed(seed)` gives split layers their own stream."
         )
         if axes & TP:
-            if project.knowledge(_draws_whole):
+            if _draws_whole(project, frame.module):
                 why = tr("what the tensor-parallel ranks share is drawn differently")
                 yield self._found(node, frame, axes, why, advice)
         elif axes & DP and not project.knowledge(_replicas_made_equal):
@@ -137,14 +138,16 @@ _WHOLES = re.compile(r"\bnn\.(Linear|Embedding|Conv\dd)\(|Parameter\(\s*torch\.(
 _GENERATOR = re.compile(r"model_parallel_cuda_manual_seed|rng_tracker|\bmegatron\b|\b[Dd]ropout\w*\(")
 
 
-def _draws_whole(project: Project) -> bool:
+def _draws_whole(project: Project, seeding: ModuleFacts) -> bool:
     """Whether something is drawn that the ranks share: dropout, or what Megatron leaves to the default generator.
 
     Layers of fairscale draw the whole weight and keep their part of it, so that any seed serves.
     """
+    below = [module for module in project.modules if module.path.is_relative_to(seeding.path.parent)]
+    near = below if any(_BUILDS.search(module.text) for module in below) else project.modules
     return any(
         _GENERATOR.search(module.text) or (_BUILDS.search(module.text) and _WHOLES.search(module.text))
-        for module in project.modules
+        for module in near
     )
 
 
