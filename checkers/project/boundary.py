@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from .dispatchers import Branch, branches
 from .flow import Flow, Seen, Trace
 from .origin import Origin
 from .project import Project
@@ -77,6 +78,15 @@ class StageFlow:
         return unpacks[0] if len(widths) == 1 else None
 
 
+class DispatchedFlow:
+    """The forward of a class that is all stages, followed as one of those that receive: `branch` says which."""
+
+    def __init__(self, project: Project, stage: Stage, branch: Branch) -> None:
+        self.stage, self.branch = stage, branch
+        held = {name: Origin("text", constant=True, value=text) for name, text in branch.texts.items()}
+        self.receiving = Flow(project, stage.cls, True, held).run()
+
+
 class Boundaries:
     """`project.knowledge(Boundaries)`: the flows of all stages, each computed on first use."""
 
@@ -87,6 +97,14 @@ class Boundaries:
     def __iter__(self) -> Iterator[StageFlow]:
         for stage in self.project.knowledge(Stages):
             yield self.of(stage)
+
+    def dispatched(self) -> Iterator[DispatchedFlow]:
+        """The flows of classes that are all stages, one for each kind of stage that receives tensors."""
+        for stage in self.project.knowledge(Stages):
+            if stage.family.dispatches:
+                for branch in branches(self.project, stage.cls):
+                    if branch.receives and branch.texts:
+                        yield DispatchedFlow(self.project, stage, branch)
 
     def of(self, stage: Stage) -> StageFlow:
         """The flow of one stage."""

@@ -50,14 +50,14 @@ class Trace:
 class Flow:
     """One run over a class's forward, as the first stage or as one that received tensors."""
 
-    def __init__(self, project: Project, cls: ClassFacts, receives: bool) -> None:
+    def __init__(self, project: Project, cls: ClassFacts, receives: bool, held: Env | None = None) -> None:
         from .flow_calls import Calls
 
         self.project = project
         self.cls = cls
         self.receives = receives
         self.trace = Trace()
-        self.attrs: Env = {}
+        self.attrs: Env = dict(held or {})
         self.serials = itertools.count(1)
         self.module = cls.module
         self.depth = 0

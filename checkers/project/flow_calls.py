@@ -10,6 +10,7 @@ from .flow import Env
 from .flow_values import Values
 from .origin import NOTHING, UNKNOWN, Origin, looks_like_mask, number
 from .project import External, FunctionRef, dotted_name
+from .submodules import Submodules
 from .torch_names import NUMBERS, OF_BUFFERS
 
 
@@ -151,6 +152,11 @@ class Calls(Values):
         elif not is_checkpointed:
             self.flow.trace.plain_calls.append(self.flow.see(node, attr))
         fed = self.flow.trace.fed.get(attr, frozenset()) if self.flow.receives else frozenset[int]()
+        held = self.flow.project.knowledge(Submodules).of(self.flow.cls, name)
+        if held is not None and not any(isinstance(part, ast.Starred) for part in node.args):
+            places, names = self.flow.project.knowledge(Submodules).positions_unread(held)
+            args = [arg for index, arg in enumerate(args) if index not in places]
+            kwargs = {word: value for word, value in kwargs.items() if word not in names}
         return self.result(args, kwargs, extra=fed).but(name=f"self.{attr}")
 
     def result(

@@ -41,6 +41,12 @@ def decided(flow: Flow, test: ast.expr, env: Env) -> bool | None:
 def _compare(flow: Flow, test: ast.Compare, env: Env) -> bool | None:
     op, right = test.ops[0], test.comparators[0]
     negative = isinstance(op, ast.IsNot | ast.NotEq)
+    known = _texts(right)
+    if known is not None and isinstance(op, ast.Eq | ast.NotEq | ast.In | ast.NotIn):
+        left = flow.value(test.left, env)
+        if left.kind == "text" and isinstance(left.value, str):
+            return (left.value in known) is not isinstance(op, ast.NotEq | ast.NotIn)
+        return None
     if not isinstance(right, ast.Constant) or not isinstance(op, ast.Is | ast.IsNot | ast.Eq | ast.NotEq):
         return None
     text = ast.unparse(test.left)
@@ -69,3 +75,10 @@ def _isinstance(flow: Flow, test: ast.Call, env: Env) -> bool | None:
         return None
     names = ast.unparse(test.args[1]) if len(test.args) > 1 else "Tensor"
     return "list" in names.lower() or "Sequence" in names
+
+
+def _texts(node: ast.expr) -> list[object] | None:
+    """The texts that a test compares with: one, or those of a list."""
+    parts = node.elts if isinstance(node, ast.Tuple | ast.List | ast.Set) else [node]
+    values = [part.value if isinstance(part, ast.Constant) else None for part in parts]
+    return list(values) if values and all(isinstance(value, str) for value in values) else None

@@ -79,7 +79,7 @@ class Values:
         if node.value is None:
             return NOTHING
         if isinstance(node.value, str):
-            return Origin("text", constant=True)
+            return Origin("text", constant=True, value=node.value)
         return number("float" if isinstance(node.value, float) else "int", value=node.value)
 
     def _attribute(self, node: ast.Attribute, env: Env) -> Origin:

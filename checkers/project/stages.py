@@ -15,6 +15,7 @@ from functools import cached_property
 
 from ..facts.module import ClassFacts, ModuleFacts
 from ..facts.nodes import walk
+from .dispatchers import dispatches
 from .project import Project, dotted_name
 from .scopes import lines_with
 
@@ -53,6 +54,11 @@ class Stage:
     family: Family = field(repr=False)
 
     @property
+    def is_one_of_several(self) -> bool:
+        """Whether its name, a map or its own branches make it one of the stages of a model."""
+        return self.rank is not None or self.family.dispatches
+
+    @property
     def is_first(self) -> bool:
         """Whether it is known to be the first of several."""
         return self.family.ordered and self.family.stages[0] is self
@@ -75,11 +81,12 @@ class Stage:
 
 @dataclass(eq=False)
 class Family:
-    """Stages that make one model, by rank. `name` is what their names share: `Pangu`."""
+    """Stages that make one model, by rank. `name` is what their names share; `dispatches`: one class is all of them."""
 
     name: str
     stages: list[Stage] = field(default_factory=list)
     maps: list[StageMap] = field(default_factory=list)
+    dispatches: bool = False
 
     @property
     def ordered(self) -> bool:
@@ -168,7 +175,7 @@ class Stages:
             self._attach(found, alone)
         for cls in alone:
             if not any(stage.cls is cls for stage in self):
-                family = Family(cls.name)
+                family = Family(cls.name, dispatches=dispatches(self.project, cls))
                 family.stages.append(Stage(cls, None, family))
                 self.families.append(family)
 

@@ -110,7 +110,7 @@ TENSOR = (
     Check("Modules are given the arguments they take, and use them", "beyond the guide",
           "style-arguments-rejected forward-arguments-rejected forward-returns-none parameter-dropped "
           "argument-of-another-name loop-result-not-carried attribute-never-set module-in-plain-container "
-          "name-never-set",
+          "name-never-set module-given-as-tensor",
           parallel.chain),
     Check("No import cycle, no wrapper imported into its own family", "Important principles",
           "distributed-import-cycle wrapper-import-in-distributed", parallel.distributed_modules),

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from ..finding import Finding
 from ..language import tr
 from ..project.boundary import Boundaries, StageFlow
+from ..project.flow import Seen, Trace
+from ..project.stages import Stage
 from ..rule import Rule, Symptom
 from ..tpstate.verdicts import place_of
 
@@ -104,24 +106,35 @@ class BoundaryTensorWithoutGradient(Rule):
     def check(self, analysis: Analysis) -> Iterator[Finding]:
         boundaries = analysis.project.knowledge(Boundaries)
         for flow in boundaries:
-            trace, unpacked = flow.receiving, flow.unpacked()
-            if (
-                trace is None
-                or unpacked is None
-                or trace.is_open
-                or trace.without_gradient
-                or not trace.returns
-            ):
-                continue
-            used = set(trace.escaped).union(*(seen.origin.carries for seen in trace.returns))
-            for index, name in enumerate(unpacked[1]):
-                if index not in used and not _is_told_elsewhere(boundaries, flow, index, name):
-                    yield self.finding(
-                        place_of(unpacked[0].module, unpacked[0].node),
-                        object=flow.stage.cls.name,
-                        cls=flow.stage.cls.name,
-                        name=name or tr("element %(index)s", index=index),
+            for seen, index, name in _unused(flow.receiving):
+                if not _is_told_elsewhere(boundaries, flow, index, name):
+                    yield self._found(flow.stage, seen, index, name, flow.stage.cls.name)
+        for dispatched in boundaries.dispatched():
+            kind = ", ".join(f'{name} = "{text}"' for name, text in dispatched.branch.texts.items())
+            for seen, index, name in _unused(dispatched.receiving):
+                if _SIZES.search(name) is None:
+                    yield self._found(
+                        dispatched.stage, seen, index, name, f"{dispatched.stage.cls.name} ({kind})"
                     )
+
+    def _found(self, stage: Stage, seen: Seen, index: int, name: str, cls: str) -> Finding:
+        return self.finding(
+            place_of(seen.module, seen.node),
+            object=stage.cls.name,
+            cls=cls,
+            name=name or tr("element %(index)s", index=index),
+        )
+
+
+def _unused(trace: Trace | None) -> Iterator[tuple[Seen, int, str]]:
+    """Received tensors that nothing returned is made of: where they are unpacked, their places and names."""
+    if trace is None or trace.is_open or trace.without_gradient or not trace.returns:
+        return
+    if len({len(names) for _, names in trace.unpacks}) != 1:
+        return
+    seen, names = trace.unpacks[0]
+    used = set(trace.escaped).union(*(returned.origin.carries for returned in trace.returns))
+    yield from ((seen, index, name) for index, name in enumerate(names) if index not in used)
 
 
 def _is_told_elsewhere(boundaries: Boundaries, flow: StageFlow, index: int, name: str) -> bool:

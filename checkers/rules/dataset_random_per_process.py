@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 from ..facts.module import ClassFacts, ModuleFacts
 from ..finding import Finding
 from ..project.project import External, Project, dotted_name
-from ..project.scopes import Scope, own_nodes
+from ..project.scopes import Scope
 from ..rule import Rule, Symptom
+from ..spmd.called import calls_of
+from ..spmd.frames import Frame, Scopes
 from ..tpstate.verdicts import place_of
 
 if TYPE_CHECKING:
@@ -41,8 +43,8 @@ class DatasetRandomPerProcess(Rule):
     symptom = Symptom.WRONG_NUMBERS
     runtime = "Nothing fails; the loss stays near that of a constant forecast."
     limits = (
-        "Only where the file, or a script that uses the dataset, reads on both end stages. Silent where a generator is "
-        "passed, and where anything there sets a seed."
+        "Only where the file, or a script that uses the dataset, reads on both end stages; helpers of the dataset are "
+        "followed. Silent where a generator is passed, and where anything there sets a seed."
     )
     guide = "beyond the guide; 3.2 lets each stage read its own data"
 
@@ -90,38 +92,65 @@ class DatasetRandomPerProcess(Rule):
         readers = [
             m
             for m in project.modules
-            if all(word in m.text for word in _SPLIT)
-            and not _SEEDS.search(m.text)
-            and not project.is_framework(m)
+            if all(word in m.text for word in _SPLIT) and not _is_seeded(m) and not project.is_framework(m)
         ]
         seen: set[int] = set()
         for reader in readers:
             for cls in _datasets(project, reader):
-                if id(cls) not in seen and not _SEEDS.search(cls.module.text):
+                if id(cls) not in seen and not _is_seeded(cls.module):
                     seen.add(id(cls))
                     yield from self._check_class(project, cls)
 
     def _check_class(self, project: Project, cls: ClassFacts) -> Iterator[Finding]:
+        seen: set[int] = set()
         for name in ("__init__", "__getitem__"):
             method = cls.methods.get(name)
             if method is None:
                 continue
-            for node in (inner for part in method.body for inner in own_nodes(part)):
-                if isinstance(node, ast.Call) and _draws(
-                    project, cls.module, Scope(cls.module, method), node
+            start = Frame(project, project.knowledge(Scopes).of(cls.module, method), cls)
+            for call in calls_of(start):
+                if id(call.node) in seen or not _draws(
+                    project, call.frame.module, call.frame.scope, call.node
                 ):
-                    where = f"{cls.name}.{name}"
-                    yield self.finding(
-                        place_of(cls.module, node), object=cls.name, call=ast.unparse(node.func), where=where
-                    )
+                    continue
+                seen.add(id(call.node))
+                function = call.frame.scope.function
+                through = function.name if function is not None else name
+                where = f"{cls.name}.{through}" if call.frame.cls is cls else through
+                yield self.finding(
+                    place_of(call.frame.module, call.node),
+                    object=cls.name,
+                    call=ast.unparse(call.node.func),
+                    where=where,
+                )
 
 
 def _datasets(project: Project, reader: ModuleFacts) -> Iterator[ClassFacts]:
-    """Datasets that a module defines or imports."""
+    """Datasets that a module defines or imports, and those that a class that it imports builds in its own file."""
     for name in reader.bindings:
         ref = project.resolve(reader, name)
         if isinstance(ref, ClassFacts) and "__getitem__" in ref.methods:
             yield ref
+        elif isinstance(ref, ClassFacts):
+            for other in ref.module.classes.values():
+                if "__getitem__" in other.methods and re.search(rf"\b{other.name}\(", ref.text):
+                    yield other
+
+
+def _is_seeded(module: ModuleFacts) -> bool:
+    """Whether a file sets a seed: at module level, or in a function that something in it names."""
+    for found in _SEEDS.finditer(module.text):
+        line = module.text.count("\n", 0, found.start()) + 1
+        if module.lines[line - 1].lstrip().startswith(("from ", "import ")):
+            continue
+        around = [
+            node
+            for node in module.tree.body
+            if isinstance(node, ast.FunctionDef) and node.lineno <= line <= (node.end_lineno or 0)
+        ]
+        if not around or len(re.findall(rf"\b{around[0].name}\b", module.text)) > 1:
+            return True
+    return False
 
 
 def _draws(project: Project, module: ModuleFacts, scope: Scope, node: ast.Call) -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ..facts.module import ClassFacts
 from ..finding import Evidence, Finding
 from ..language import tr
-from ..project.distributed import distributed_classes
+from ..project.distributed import distributed_classes, original_of
 from ..project.registries import Registry, registries
 from ..rule import Rule, Scope, Symptom
 from ..tpstate.callers import head
@@ -31,7 +31,7 @@ class DistributedModuleUnregistered(Rule):
     runtime = "NotImplementedError: Unknown fuser style"
     limits = (
         "Only classes in the folder of a registry, in a file named as distributed. Silent for a class that another "
-        "file of the tree names, as a part of a registered module or a base of one."
+        "file of the tree names, as a part of a registered module or a base of one, unless its original has a style."
     )
     guide = "2.2: register the distributed modules"
     scope = Scope.GUIDE
@@ -79,7 +79,13 @@ class DistributedModuleUnregistered(Rule):
             family = by_folder.get(cls.module.path.parent)
             if family is None or id(cls) in known or any(not registry.is_closed for registry in family):
                 continue
-            if any(_is_named_in(module.text, cls.name, module is cls.module) for module in project.modules):
+            original = original_of(project, cls)
+            has_style = (
+                original is not None and id(original) in known
+            )  # so the original is built by its style
+            if not has_style and any(
+                _is_named_in(module.text, cls.name, module is cls.module) for module in project.modules
+            ):
                 continue
             registry = family[0]
             yield self.finding(

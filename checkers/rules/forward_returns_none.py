@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..finding import Finding
+from ..finding import Evidence, Finding
 from ..language import tr
 from ..project.data_reads import stages_of
 from ..project.function_returns import falls_off, is_none, is_plain
@@ -15,6 +15,7 @@ from ..project.stages import Stages
 from ..project.training import Training
 from ..rule import Rule, Symptom
 from ..tpstate.events import NoneUsed
+from ..tpstate.none_results import none_results
 from ..tpstate.verdicts import by_site, first_certain, owner_name, place_of, site_place
 
 if TYPE_CHECKING:
@@ -31,8 +32,9 @@ class ForwardReturnsNone(Rule):
     symptom = Symptom.CRASH
     runtime = "AttributeError: 'NoneType' object has no attribute 'shape', in another file than the fault"
     limits = (
-        "Silent where more than one open condition leads to the end of the forward, and where a written `return None` "
-        "depends on an open condition. Of a training script, the functions that `pretrain` is given."
+        "Silent where more than one open condition leads to the end of the forward. A written `return None` under a "
+        "test for a missing argument counts where the caller allows that it is missing. Of a training script, the "
+        "functions that `pretrain` is given."
     )
     guide = "beyond the guide"
     maturity = "stable"
@@ -94,6 +96,25 @@ class ForwardReturnsNone(Rule):
                 forward=chosen.forward,
                 when=tr(" on one of its paths") if chosen.choice else "",
                 how=chosen.how,
+            )
+        for result in none_results(analysis):
+            yield self.finding(
+                place_of(result.module, result.used),
+                object=result.caller.name,
+                evidence=(
+                    Evidence(
+                        result.callee.module.display,
+                        result.returned.lineno,
+                        tr("it returns None here, where `%(name)s` is None", name=result.name),
+                    ),
+                ),
+                forward=f"{result.callee.name}.forward",
+                when=tr(
+                    " where `%(name)s` is None, which `%(caller)s` allows",
+                    name=result.name,
+                    caller=result.caller.name,
+                ),
+                how=tr("`%(used)s` takes the result as a tensor", used=ast.unparse(result.used)[:60]),
             )
         for scope, owner, how in _called_by_the_schedule(analysis):
             yield from self._without_value(scope, owner, how)

@@ -17,6 +17,7 @@ from ..project.training import Training
 from ..rule import Rule, Symptom
 from ..spmd.axes import group_axes, size_axes
 from ..spmd.frames import Frame, functions, returns
+from ..spmd.means import count_of, mean_of
 from ..spmd.names import DP, TP
 from ..tpstate.fixes import replace, unsafe
 from ..tpstate.verdicts import place_of
@@ -86,6 +87,7 @@ class LossScaledWrongly(Rule):
                 for binding in loss_bindings(script, step):
                     if binding.loss is not None:
                         yield from self._loss(Frame(project, binding.loss))
+                        yield from self._counted(Frame(project, binding.loss))
         for frame in functions(project, _MARKED):
             yield from self._marked(frame)
         for frame in functions(project, _BATCHES, _MICRO):
@@ -119,6 +121,24 @@ class LossScaledWrongly(Rule):
                             yield self._found(
                                 frame, made, what, tr("Return the mean of this replica's micro-batch.")
                             )
+
+    def _counted(self, frame: Frame) -> Iterator[Finding]:
+        """A mean, returned with a count by which the schedule divides it once more."""
+        for value in returns(frame):
+            if not isinstance(value, ast.Tuple) or len(value.elts) != 3:
+                continue
+            mean, count = mean_of(value.elts[0], frame), count_of(value.elts[1], frame)
+            if mean is not None and count is not None:
+                what = tr(
+                    "is a mean already, and the schedule divides it by the number returned with it, `%(count)s`",
+                    count=ast.unparse(count),
+                )
+                yield self._found(
+                    frame,
+                    mean,
+                    what,
+                    tr("Return the sum with that number, or the mean with `torch.tensor(1)`."),
+                )
 
     def _marked(self, frame: Frame) -> Iterator[Finding]:
         """Gradients of sequence-parallel parameters, handed on with the inverse size of their group."""

@@ -7,14 +7,15 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..finding import Finding
+from ..finding import Evidence, Finding
 from ..language import tr
 from ..rule import Rule, Symptom
+from ..spmd.held_layers import weights_taken
 from ..tpstate.events import WeightTaken
 from ..tpstate.inputs import layer_row
 from ..tpstate.layers import flag, label
 from ..tpstate.provider_table import COLUMN, ROW
-from ..tpstate.verdicts import at, by_site, first_certain, owner_name, site_place
+from ..tpstate.verdicts import at, by_site, first_certain, owner_name, place_of, site_place
 
 if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
@@ -91,6 +92,20 @@ class ParallelLayerBypassed(Rule):
                     layer=label(event.layer),
                     collective="all-reduce" if row.kind == ROW else tr("gather"),
                 )
+        for taken in weights_taken(analysis.project):
+            yield self.finding(
+                place_of(taken.frame.module, taken.call),
+                object=taken.cls.name,
+                evidence=(
+                    Evidence(
+                        taken.cls.module.display,
+                        taken.made.lineno,
+                        tr("a row-parallel layer of `self.%(attr)s` is built here", attr=taken.attr),
+                    ),
+                ),
+                layer=f"self.{taken.attr}[…]",
+                collective="all-reduce",
+            )
 
 
 def _is_its_own(analysis: Analysis, event: WeightTaken) -> bool:

@@ -9,6 +9,7 @@ from ..facts.module import ClassFacts
 from ..finding import Finding
 from ..language import tr
 from ..project.project import External
+from ..project.stages import Stages
 from ..rule import Rule, Scope, Symptom
 from ..tpstate.inputs import layer_row
 from ..tpstate.provider_table import COLUMN, ROW
@@ -22,7 +23,7 @@ _PLAIN = ("torch.nn.Linear", "torch.nn.MultiheadAttention")
 
 
 class PlainLinearInDistributed(Rule):
-    """A distributed module holds a linear layer that is not tensor-parallel."""
+    """A distributed module or a stage holds a linear layer that is not tensor-parallel."""
 
     code, symbol = "W7107", "plain-linear-in-distributed"
     message = "`%(name)s` is %(kind)s inside the distributed `%(cls)s`"
@@ -34,8 +35,8 @@ class PlainLinearInDistributed(Rule):
     symptom = Symptom.COST
     runtime = "the layer costs the same at tp=8 as at tp=1"
     limits = (
-        "Classes named *Distributed*; silent for layers with a side smaller than the largest TP size, and for an "
-        "attention that parallel-attention-incomplete reports."
+        "Classes named *Distributed*, and stages that hold such. Silent for layers with a side below the largest "
+        "TP size, and for an attention that parallel-attention-incomplete reports."
     )
     guide = "2.1: which layers need TP"
     scope = Scope.GUIDE
@@ -73,8 +74,13 @@ class PlainLinearInDistributed(Rule):
     def check(self, analysis: Analysis) -> Iterator[Finding]:
         smallest = max(analysis.project.settings.tp, default=8)
         allowed = set(analysis.project.settings.allow_plain_linear)
+        stages = analysis.project.knowledge(Stages)
         for cls, obj in analysis.built():
-            if "Distributed" not in cls.name or cls.name in allowed:
+            stage = stages.of(cls)
+            is_meant = "Distributed" in cls.name or (
+                stage is not None and stage.rank is not None and "Distributed" in cls.text
+            )
+            if not is_meant or cls.name in allowed:
                 continue
             for name, value in obj.attrs.items():
                 if not isinstance(value, Obj) or value.made_at is None or _is_small(value, smallest):

@@ -11,7 +11,7 @@ from ..facts.module import ClassFacts
 from ..facts.nodes import walk
 from ..finding import Finding
 from ..project.enclosing import calls_within, is_forked
-from ..project.project import External, Project, dotted_name
+from ..project.project import External, FunctionRef, Project, dotted_name
 from ..rule import Rule, Symptom
 from ..tpstate.parameter_events import ParameterMade
 from ..tpstate.verdicts import by_site, owner_name, place_of, site_place
@@ -108,7 +108,9 @@ class SameInitOnAllRanks(Rule):
         for function in owner.methods.values():
             for node, around in calls_within(function):
                 ref = analysis.project.resolve(owner.module, dotted_name(node.func) or "")
-                drawn = isinstance(ref, External) and ref.dotted.startswith("torch.nn.init.")
+                drawn = (
+                    isinstance(ref, External) and ref.dotted.startswith("torch.nn.init.")
+                ) or _initialises(ref)
                 if drawn and _given(node, name) and not _constant(node) and not is_forked(around):
                     yield self.finding(
                         place_of(owner.module, node), object=owner.name, made=ast.unparse(node)
@@ -123,6 +125,19 @@ def _seeds_by_rank(project: Project) -> bool:
     return any(
         _SEEDS_BY_RANK.search(module.text) for module in project.modules if not project.is_framework(module)
     )
+
+
+def _initialises(ref: object) -> bool:
+    """Whether a function of the tree is a copy of one of torch's initialisers, which draw from the default seed."""
+    if not isinstance(ref, FunctionRef) or not _INITIALISERS.fullmatch(ref.node.name):
+        return False
+    return _IN_PLACE.search(ref.module.text) is not None and not _SEEDED.search(ref.module.text_of(ref.node))
+
+
+_INITIALISERS = re.compile(
+    r"_?(trunc_normal|normal|uniform|xavier_\w+|kaiming_\w+|orthogonal|lecun_\w+)_(tf_)?"
+)
+_IN_PLACE = re.compile(r"\.(uniform|normal|trunc_normal)_\(")
 
 
 def _attribute(owner: ClassFacts, made: ast.AST) -> str | None:

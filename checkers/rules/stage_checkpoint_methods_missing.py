@@ -152,7 +152,7 @@ class StageCheckpointMethodsMissing(Rule):
         for stage in project.knowledge(Stages):
             cls = stage.cls
             if (
-                not stage.family.ordered
+                not (stage.family.ordered or stage.family.dispatches)
                 or hidden_base(project, cls)
                 or project.method(cls, "sharded_state_dict")
             ):
@@ -165,6 +165,8 @@ class StageCheckpointMethodsMissing(Rule):
             if stage.family.maps and not any(_saves(found.module) for found in stage.family.maps):
                 continue
             base = megatron_base(project, cls)
+            if base and stage.family.dispatches:
+                continue  # Megatron's own way to write a model
             lost = _lost_layer(analysis, cls) if base else None
             if base and (lost is None or lost.owner is None):
                 continue

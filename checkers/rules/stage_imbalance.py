@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from ..finding import Finding
 from ..language import tr
-from ..project.stages import Stages
+from ..project.dispatchers import Branch, blocks_of, branches
+from ..project.stages import Stage, Stages
 from ..rule import Rule, Symptom
 from ..tpstate.stage_balance import balance
 from ..tpstate.verdicts import place_of
@@ -124,3 +125,30 @@ class StageImbalance(Rule):
                 shares=shares,
                 method=found.method,
             )
+        for stage in analysis.project.knowledge(Stages):
+            if stage.family.dispatches:
+                yield from self._dispatched(analysis, stage)
+
+    def _dispatched(self, analysis: Analysis, stage: Stage) -> Iterator[Finding]:
+        """One class for all stages, by the blocks that its branches build in loops."""
+        counts: dict[int, list[tuple[Branch, int | None]]] = {}
+        for branch in branches(analysis.project, stage.cls):
+            if branch.stages is not None and branch.stages > 1 and not branch.at_least:
+                counts.setdefault(branch.stages, []).append(
+                    (branch, blocks_of(analysis.project, stage.cls, branch))
+                )
+        for number, held in counts.items():
+            work = [count for _, count in held if count is not None]
+            mean = sum(work) / len(work) if work else 0
+            if len(work) != len(held) or len(held) != number or not mean:
+                continue
+            if max(work) - mean > TOLERANCE * mean:
+                heaviest = max(held, key=lambda pair: pair[1] or 0)[0]
+                yield self.finding(
+                    place_of(stage.cls.module, heaviest.node),
+                    object=stage.cls.name,
+                    message="with %(number)s stages `%(cls)s` builds %(counts)s blocks on them, in their order",
+                    number=number,
+                    cls=stage.cls.name,
+                    counts=", ".join(str(count) for count in work),
+                )

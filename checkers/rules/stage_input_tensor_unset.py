@@ -29,7 +29,8 @@ class StageInputTensorUnset(Rule):
     symptom = Symptom.TRAP
     runtime = "AttributeError: 'Net_stage1' object has no attribute 'input_tensor', outside of the schedule"
     limits = (
-        "Classes named or mapped as stages. Silent where a base class outside the tree may set the attribute."
+        "Classes named or mapped as stages, or that build another part of the model on each. Silent where a base class "
+        "outside the tree may set the attribute."
     )
     guide = "1.2: required attributes of a stage"
     scope = Scope.GUIDE
@@ -73,7 +74,7 @@ class StageInputTensorUnset(Rule):
     def check(self, analysis: Analysis) -> Iterator[Finding]:
         for stage in analysis.project.knowledge(Stages):
             cls = stage.cls
-            if stage.rank is None or hidden_base(analysis.project, cls):
+            if not stage.is_one_of_several or hidden_base(analysis.project, cls):
                 continue
             if "input_tensor" not in attributes_set(analysis.project, cls):
                 init = constructor(analysis.project, cls)

@@ -27,7 +27,7 @@ class StageKwargsMissing(Rule):
     )
     symptom = Symptom.TRAP
     runtime = "TypeError: got an unexpected keyword argument"
-    limits = "Only classes that a number in the name or a map makes one of several stages."
+    limits = "Only classes that a number in the name, a map or their own branches by rank make one of several stages."
     guide = "Principle 11, trap 4: strict signatures of Module"
     scope = Scope.GUIDE
     fix_kind = "safe"
@@ -55,7 +55,7 @@ class StageKwargsMissing(Rule):
     def check(self, analysis: Analysis) -> Iterator[Finding]:
         for stage in analysis.project.knowledge(Stages):
             init = stage.cls.methods.get("__init__")
-            if init is None or init.args.kwarg is not None or stage.rank is None:
+            if init is None or init.args.kwarg is not None or not stage.is_one_of_several:
                 continue
             module = stage.cls.module
             yield self.finding(

@@ -69,7 +69,7 @@ class StageSetInputTensorMissing(Rule):
     def check(self, analysis: Analysis) -> Iterator[Finding]:
         for stage in analysis.project.knowledge(Stages):
             cls = stage.cls
-            if stage.rank is None or hidden_base(analysis.project, cls):
+            if not stage.is_one_of_several or hidden_base(analysis.project, cls):
                 continue
             found = analysis.project.method(cls, "set_input_tensor")
             if found is None and "set_input_tensor" not in cls.constants:

@@ -9,7 +9,8 @@ from ..project.scopes import Opaque
 from .axes import last_name
 from .frames import Frame, returns
 
-_MAX_STEPS = 12
+_MAX_STEPS, _MOST = 12, 60
+"""How far one value is followed, and how many expressions it may come from."""
 _KEEPS = frozenset("to cuda cpu eval train float half bfloat16 double requires_grad_ apply".split())
 """Methods of a module that give the module itself."""
 _WRAPS = frozenset(("torch.jit.script", "torch.compile"))
@@ -20,8 +21,7 @@ Made = tuple[ast.Call, Frame]
 
 def made_by(node: ast.expr, frame: Frame, steps: int = 0) -> list[Made]:
     """The constructor calls that may have made a value; empty where one of its sources cannot be told."""
-    found = _made_by(node, frame, steps, frozenset())
-    return found or []
+    return _made_by(node, frame, steps, set()) or []
 
 
 def class_of(node: ast.expr, frame: Frame) -> ClassFacts | None:
@@ -32,12 +32,12 @@ def class_of(node: ast.expr, frame: Frame) -> ClassFacts | None:
     return first if isinstance(first, ClassFacts) and all(cls is first for cls in classes) else None
 
 
-def _made_by(node: ast.expr, frame: Frame, steps: int, seen: frozenset[int]) -> list[Made] | None:
+def _made_by(node: ast.expr, frame: Frame, steps: int, seen: set[int]) -> list[Made] | None:
     """The calls; None where one source is unknown, empty where a value leads back to itself."""
     if id(node) in seen:
         return []
-    seen |= {id(node)}
-    if steps > _MAX_STEPS:
+    seen.add(id(node))
+    if steps > _MAX_STEPS or len(seen) > _MOST:
         return None
     if isinstance(node, Opaque):
         return _item(node, frame, steps, seen)
@@ -59,7 +59,7 @@ def _sources(node: ast.Name | ast.Attribute, frame: Frame) -> list[tuple[ast.exp
     return [(value, frame) for value in owner.bound.get(node.id, [])]
 
 
-def _joined(sources: list[tuple[ast.expr, Frame]], steps: int, seen: frozenset[int]) -> list[Made] | None:
+def _joined(sources: list[tuple[ast.expr, Frame]], steps: int, seen: set[int]) -> list[Made] | None:
     found: list[Made] = []
     for value, where in sources:
         part = _made_by(value, where, steps + 1, seen)
@@ -69,7 +69,7 @@ def _joined(sources: list[tuple[ast.expr, Frame]], steps: int, seen: frozenset[i
     return found
 
 
-def _of_call(node: ast.Call, frame: Frame, steps: int, seen: frozenset[int]) -> list[Made] | None:
+def _of_call(node: ast.Call, frame: Frame, steps: int, seen: set[int]) -> list[Made] | None:
     if isinstance(node.func, ast.Attribute) and node.func.attr in _KEEPS and frame.ref(node.func) is None:
         return _made_by(node.func.value, frame, steps + 1, seen)
     if frame.external(node.func) in _WRAPS and node.args:
@@ -86,7 +86,7 @@ def _method(node: ast.Call, frame: Frame, steps: int) -> Frame | None:
     """The method that `thing.make()` enters, where the class of the thing is known."""
     if not isinstance(node.func, ast.Attribute) or not isinstance(node.func.value, ast.Name):
         return None
-    calls = _made_by(node.func.value, frame, steps + 1, frozenset()) or []
+    calls = _made_by(node.func.value, frame, steps + 1, set()) or []
     cls = calls[0][1].ref(calls[0][0].func) if len(calls) == 1 else None
     found = frame.project.method(cls, node.func.attr) if isinstance(cls, ClassFacts) else None
     if found is None or not isinstance(cls, ClassFacts):
@@ -94,7 +94,7 @@ def _method(node: ast.Call, frame: Frame, steps: int) -> Frame | None:
     return Frame(frame.project, frame.scope_of(found[0].module, found[1]), cls, {}, frame.depth + 1)
 
 
-def _item(node: Opaque, frame: Frame, steps: int, seen: frozenset[int]) -> list[Made] | None:
+def _item(node: Opaque, frame: Frame, steps: int, seen: set[int]) -> list[Made] | None:
     """What an unpacking takes out of a tuple that a function of the tree returns."""
     call = node.source
     if node.index is None or not isinstance(call, ast.Call):
