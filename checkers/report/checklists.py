@@ -148,7 +148,7 @@ TRAINING = (
     Check("is_distributed = True is set", "3.4", "provider-not-distributed dataset-read-by-one-rank",
           training.pretrain),
     Check("pretrain gets its keywords, model_type=None and dataloader_type cyclic", "3.4",
-          "pretrain-call-incomplete option-never-read default-overridden checkpoint-model-not-list",
+          "pretrain-call-incomplete option-never-read warmup-ignored default-overridden checkpoint-model-not-list",
           training.pretrain),
     Check("Imports come from the framework, and model_provider has its signature", "3, 3.1",
           "foreign-training-import import-not-exported model-provider-signature multi-tensor-on-stock-schedule",

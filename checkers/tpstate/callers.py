@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
@@ -70,7 +71,7 @@ def signature_is_known(project: Project, cls: ClassFacts, method: str) -> bool:
     if method not in cls.methods or cls.node.decorator_list or cls.node.keywords:
         return False
     for entry in order:
-        if isinstance(entry, ClassFacts) and ("__call__" in entry.methods or "__new__" in entry.methods):
+        if isinstance(entry, ClassFacts) and ("__call__" in entry.methods or _makes_another(entry, method)):
             return False
     text = cls.text
     if (
@@ -80,6 +81,14 @@ def signature_is_known(project: Project, cls: ClassFacts, method: str) -> bool:
     ):
         return False
     return all(_is_neutral(decorator) for decorator in cls.methods[method].decorator_list)
+
+
+def _makes_another(cls: ClassFacts, method: str) -> bool:
+    """Whether a `__new__` may bind other arguments, or return an instance of something else."""
+    made = cls.methods.get("__new__")
+    if made is None or method == "__init__":
+        return made is not None
+    return re.search(r"(super\(\)|object|Module)\.__new__\(", cls.module.text_of(made)) is None
 
 
 def _is_neutral(decorator: ast.expr) -> bool:
