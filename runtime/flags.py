@@ -85,6 +85,9 @@ def build_parser() -> argparse.ArgumentParser:
         type=int,
         help="model chunks per rank: the interleaved schedule",
     )
+    group.add_argument(
+        "--window-parallel-size", type=int, default=1, help="ranks that hold some windows of the grid each"
+    )
     group.add_argument("--device", default="auto", choices=["auto", "cpu", "cuda"])
     group.add_argument(
         "--distributed-backend", choices=["nccl", "gloo"], help="default: what the devices allow"
@@ -101,6 +104,12 @@ def build_parser() -> argparse.ArgumentParser:
     group.add_argument("--bf16", action="store_true", help="bfloat16 weights with float32 master copies")
     group.add_argument(
         "--recompute-granularity", choices=["full"], help="stages recompute layers in backward"
+    )
+
+    group.add_argument(
+        "--cuda-graph",
+        action="store_true",
+        help="start the passes of a micro-batch with one call (GPUs, no pipeline)",
     )
 
     group = parser.add_argument_group("training")
@@ -182,6 +191,8 @@ def check_args(args: argparse.Namespace) -> None:
             raise UserError(f"--{name.replace('_', '-')} must be 0 or more, not {getattr(args, name)}")
     if args.exit_interval is not None and args.exit_interval < 1:
         raise UserError("--exit-interval must be 1 or more")
+    if args.cuda_graph and (args.pipeline_model_parallel_size > 1 or not torch.cuda.is_available()):
+        raise UserError("--cuda-graph needs a GPU, and --pipeline-model-parallel-size 1: leave it out")
     virtual = args.num_virtual_stages_per_pipeline_rank
     if virtual is not None and virtual < 2:
         raise UserError("--num-virtual-stages-per-pipeline-rank must be 2 or more; leave it out for 1F1B")
@@ -218,6 +229,7 @@ def core_transformer_config_from_args(args: argparse.Namespace):
         num_attention_heads=heads,
         tensor_model_parallel_size=tensor,
         pipeline_model_parallel_size=pipeline,
+        context_parallel_size=args.window_parallel_size,
         virtual_pipeline_model_parallel_size=virtual,
         use_cpu_initialization=args.use_cpu_initialization
         or args.device == "cpu"
@@ -229,6 +241,10 @@ def core_transformer_config_from_args(args: argparse.Namespace):
         recompute_granularity=args.recompute_granularity,
         recompute_method="uniform" if args.recompute_granularity else None,
         recompute_num_layers=1 if args.recompute_granularity else None,
+        # The interleaved schedule sends while it computes, but for its warm-up and end (`overlap_p2p_comm_warmup_flush`
+        # hung over NCCL with two ranks); 1F1B waits for each message.
+        overlap_p2p_comm=virtual is not None,
+        batch_p2p_comm=virtual is None,
         batch_p2p_sync=False,
         deallocate_pipeline_outputs=True,
         cuda_graph_scope=[],

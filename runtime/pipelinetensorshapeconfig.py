@@ -19,12 +19,15 @@ class PipelineTensorShapeConfig:
         num_stages: stages of the model, S.
         stage_shapes: S - 1 entries. Entry i lists the shapes of the tensors in the tuple that stage i
             returns, batch size included.
+        window_parallel_size: ranks that share the tokens, axis 1 of each shape: one sends its part of them.
 
     Raises:
-        UserError: another number of entries, or an entry that is not a list of shapes.
+        UserError: another number of entries, an entry that is not a list of shapes, or tokens that cannot be shared.
     """
 
-    def __init__(self, num_stages: int, stage_shapes: Sequence[Sequence[Sequence[int]]]) -> None:
+    def __init__(
+        self, num_stages: int, stage_shapes: Sequence[Sequence[Sequence[int]]], window_parallel_size: int = 1
+    ) -> None:
         if not isinstance(num_stages, int) or num_stages < 1:
             raise UserError(f"PipelineTensorShapeConfig: num_stages must be 1 or more, not {num_stages!r}")
         if len(stage_shapes) != num_stages - 1:
@@ -34,7 +37,20 @@ class PipelineTensorShapeConfig:
                 f"has {len(stage_shapes)} entries: give one list of shapes for each stage but the last"
             )
         self.num_stages = num_stages
-        self.stage_shapes = [self._checked(stage, shapes) for stage, shapes in enumerate(stage_shapes)]
+        whole = [self._checked(stage, shapes) for stage, shapes in enumerate(stage_shapes)]
+        self.stage_shapes = [
+            [self._part(stage, shape, window_parallel_size) for shape in shapes]
+            for stage, shapes in enumerate(whole)
+        ]
+
+    @staticmethod
+    def _part(stage: int, shape: tuple[int, ...], size: int) -> tuple[int, ...]:
+        if size > 1 and (len(shape) < 2 or shape[1] % size):
+            raise UserError(
+                f"PipelineTensorShapeConfig: entry {stage} of stage_shapes holds {list(shape)}, whose axis 1 cannot be "
+                f"shared by --window-parallel-size {size}"
+            )
+        return shape if size == 1 else (shape[0], shape[1] // size, *shape[2:])
 
     @staticmethod
     def _checked(stage: int, shapes: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:

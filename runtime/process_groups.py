@@ -40,10 +40,11 @@ def initialize_process_groups(
     backend: str | None = None,
     timeout_minutes: float = 10,
     seed: int = 1234,
+    window_parallel_size: int = 1,
 ) -> World:
     """Join the world described by RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and MASTER_PORT, and split it.
 
-    Ranks left after tensor and pipeline parallelism form the data-parallel dimension. A world that was joined
+    Ranks left after tensor, window and pipeline parallelism form the data-parallel dimension. A world that was joined
     before is split anew, once ``mpu.destroy_model_parallel()`` has ended the former split.
 
     Args:
@@ -55,6 +56,7 @@ def initialize_process_groups(
         backend: "nccl" or "gloo". None: NCCL when every rank has a GPU of its own, gloo otherwise.
         timeout_minutes: how long a collective may wait.
         seed: start of the random streams, see `seed_random_streams`.
+        window_parallel_size: ranks that share the windows of a grid; Megatron's context-parallel group.
 
     Raises:
         UserError: the world does not fit, or the device or backend cannot serve it.
@@ -62,7 +64,7 @@ def initialize_process_groups(
     from megatron.core import parallel_state
 
     rank, size = int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))
-    check_world(size, tensor_model_parallel_size, pipeline_model_parallel_size)
+    check_world(size, tensor_model_parallel_size, pipeline_model_parallel_size, window_parallel_size)
     if virtual_pipeline_model_parallel_size is not None and pipeline_model_parallel_size == 1:
         raise UserError("the interleaved schedule needs --pipeline-model-parallel-size of 2 or more")
     chosen, backend, host_staged = _choose_device(device, backend)
@@ -80,6 +82,7 @@ def initialize_process_groups(
         tensor_model_parallel_size,
         pipeline_model_parallel_size,
         virtual_pipeline_model_parallel_size,
+        context_parallel_size=window_parallel_size,
         distributed_timeout_minutes=int(max(1, timeout_minutes)),
         create_gloo_process_groups=False,
     )
@@ -108,15 +111,19 @@ def seed_random_streams(seed: int) -> None:
     model_parallel_cuda_manual_seed(seed)
 
 
-def check_world(size: int, tensor: int, pipeline: int) -> None:
-    """Raise UserError unless `size` ranks can be split into groups of `tensor` x `pipeline`."""
-    if tensor < 1 or pipeline < 1:
-        raise UserError("--tensor-model-parallel-size and --pipeline-model-parallel-size must be 1 or more")
-    if size % (tensor * pipeline):
+def check_world(size: int, tensor: int, pipeline: int, window: int = 1) -> None:
+    """Raise UserError unless `size` ranks can be split into groups of `tensor` x `window` x `pipeline`."""
+    if tensor < 1 or pipeline < 1 or window < 1:
         raise UserError(
-            f"{size} processes cannot be split into tensor-parallel {tensor} x pipeline-parallel {pipeline}: "
-            f"start a multiple of {tensor * pipeline} processes, or change --tensor-model-parallel-size / "
-            "--pipeline-model-parallel-size"
+            "--tensor-model-parallel-size, --window-parallel-size and --pipeline-model-parallel-size must be 1 or more"
+        )
+    together = tensor * window * pipeline
+    if size % together:
+        windows = f"window-parallel {window} x " if window > 1 else ""
+        raise UserError(
+            f"{size} processes cannot be split into tensor-parallel {tensor} x {windows}pipeline-parallel {pipeline}: "
+            f"start a multiple of {together} processes, or change --tensor-model-parallel-size / "
+            f"{'--window-parallel-size / ' if window > 1 else ''}--pipeline-model-parallel-size"
         )
 
 

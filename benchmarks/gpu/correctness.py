@@ -22,7 +22,6 @@ from onescience_check.reference_models.modules.compiled import compile_parts
 from onescience_check.runtime import process_groups
 from onescience_check.runtime.checkpoint import resume, sharding
 from onescience_check.runtime.core import mpu
-from onescience_check.runtime.flags import parse_args
 from onescience_check.runtime.pipeline.build import build_chunks, named_stages
 from onescience_check.runtime.pipeline.communication import communicator_for
 from onescience_check.runtime.pipeline.schedule import run_schedule
@@ -31,15 +30,15 @@ from onescience_check.runtime.training.optimizer import MasterWeightAdamW
 
 from . import models
 
-LAYOUTS = {  # ranks: (tensor, pipeline, chunks per rank)
-    1: [(1, 1, None)],
-    2: [(2, 1, None), (1, 2, None), (1, 2, 2)],
-    4: [(2, 2, None), (2, 2, 2)],
-    8: [(2, 4, None)],
+LAYOUTS = {  # ranks: (tensor, pipeline, chunks per rank, window)
+    1: [(1, 1)],
+    2: [(2, 1), (1, 2), (1, 2, 2), (1, 1, None, 2)],
+    4: [(2, 2), (2, 2, 2), (2, 1, None, 2), (1, 2, None, 2)],
+    8: [(2, 4)],
 }
 COMPILED = {
-    1: [(1, 1, None)],
-    2: [(2, 1, None)],
+    1: [(1, 1)],
+    2: [(2, 1), (1, 1, None, 2)],
 }  # once more, in bfloat16, with what torch.compile makes of it
 MICRO_BATCHES = 4
 STEPS = 20
@@ -52,17 +51,17 @@ def main(folder: Path, size_name: str, device: str) -> int:
     """Check every layout of this world; 0 if all agree. Rank 0 writes FOLDER/correct<N>.json."""
     ranks = int(os.environ["WORLD_SIZE"])
     size, rows = models.SIZES[size_name], []
-    cases = [(*layout, name, False) for layout in LAYOUTS[ranks] for name in DTYPES]
-    cases += [(*layout, "bf16", True) for layout in COMPILED.get(ranks, [])]
-    for tensor, pipeline, chunks, name, compiled in cases:
-        parse_args({}, None, models.flags(tensor, pipeline, chunks, name == "bf16", "--device", device))
-        world = process_groups.initialize_process_groups(tensor, pipeline, chunks, device=device)
+    cases = [(models.Layout(*sizes), name, False) for sizes in LAYOUTS[ranks] for name in DTYPES]
+    cases += [(models.Layout(*sizes), "bf16", True) for sizes in COMPILED.get(ranks, [])]
+    for layout, name, compiled in cases:
+        world = layout.start(device, name == "bf16")
         if ranks == 1:
             _save_plain(folder, size, name, world.device)
         row = {
-            "tp": tensor,
-            "pp": pipeline,
-            "chunks": chunks or 1,
+            "tp": layout.tensor,
+            "wp": layout.window,
+            "pp": layout.pipeline,
+            "chunks": layout.chunks or 1,
             "dtype": name,
             "compiled": compiled,
             "backend": world.backend,
@@ -189,8 +188,16 @@ def _gradient_triples(chunks, plain: dict, truth: dict) -> dict:
                 for part in (plain, truth)
             )
             if "k_proj.bias" not in name:  # softmax ignores it: its gradient is rounding alone
-                triples[name] = (parameter.grad.float().cpu(), *wanted)
+                triples[name] = (_sum_over_windows(parameter).cpu(), *wanted)
     return triples
+
+
+def _sum_over_windows(parameter: torch.Tensor) -> torch.Tensor:
+    """The gradient; window-parallel ranks have a part of it each, or none."""
+    whole = torch.zeros_like(parameter) if parameter.grad is None else parameter.grad
+    whole = whole.float()
+    dist.all_reduce(whole, group=mpu.get_context_parallel_group())
+    return whole
 
 
 def _ratio(ours, plain, truth, name: str) -> float:

@@ -32,6 +32,8 @@ def rank_gib(layout: str, rank: int, parameters: int) -> float:
         return state + activation_gib(range(4))
     if layout == "tp2":
         return state + activation_gib(range(4), tensor=2)
+    if layout == "wp2":  # half of the tokens, all of the weights
+        return state + activation_gib(range(4)) / 2
     if layout == "pp2":  # 1F1B: rank r of p holds p - r micro-batches
         return state + (2 - rank) * activation_gib((2 * rank, 2 * rank + 1))
     # Interleaved 1F1B warms up with 2 (p - r - 1) + (chunks - 1) p passes and adds one before each backward.

@@ -2,14 +2,16 @@
 
 import math
 from functools import partial
+from typing import NamedTuple
 
 import torch
 
 from onescience_check.reference_models.models import pangu_distributed_4stage
 from onescience_check.reference_models.models.pangu import Pangu, pangu_loss
 from onescience_check.reference_models.models.pangu.grids import INPUT_CHANNELS, OUTPUT_CHANNELS, token_grids
+from onescience_check.runtime import process_groups
 from onescience_check.runtime.core import mpu
-from onescience_check.runtime.flags import core_transformer_config_from_args, get_args
+from onescience_check.runtime.flags import core_transformer_config_from_args, get_args, parse_args
 from onescience_check.runtime.pipelinetensorshapeconfig import PipelineTensorShapeConfig
 
 FULL = {
@@ -29,6 +31,27 @@ SMALL = FULL | {
 }
 TINY = SMALL | {"img_size": (37, 96), "embed_dim": 32, "num_heads": (2, 2, 2, 2), "depths": (1, 2, 2, 1)}
 SIZES = {"full": FULL, "small": SMALL, "tiny": TINY}
+
+
+class Layout(NamedTuple):
+    """How a world is split; ``chunks`` per rank for the interleaved schedule."""
+
+    tensor: int = 1
+    pipeline: int = 1
+    chunks: int | None = None
+    window: int = 1
+
+    def start(self, device: str, bf16: bool, *more) -> process_groups.World:
+        """Parse flags that say so, and split the world."""
+        words = ["--tensor-model-parallel-size", str(self.tensor)]
+        words += ["--pipeline-model-parallel-size", str(self.pipeline)]
+        words += ["--window-parallel-size", str(self.window), "--device", device, *more]
+        words += [] if self.chunks is None else ["--num-virtual-stages-per-pipeline-rank", str(self.chunks)]
+        words += ["--bf16"] if bf16 else []
+        parse_args({}, None, [*words, "--lr", "1e-4", "--use-cpu-initialization"])
+        return process_groups.initialize_process_groups(
+            self.tensor, self.pipeline, self.chunks, device=device, window_parallel_size=self.window
+        )
 
 
 def plain(size: dict, device, dtype) -> Pangu:
@@ -64,7 +87,9 @@ def stage_provider(size: dict):
         stage = getattr(pangu_distributed_4stage, f"Pangu_stage{number}")
         fine, coarse = token_grids(size["img_size"], size["patch_size"])
         boundary = [[1, math.prod(coarse), 2 * size["embed_dim"]], [1, math.prod(fine), size["embed_dim"]]]
-        args.pipeline_tensor_shape_config = PipelineTensorShapeConfig(4, [boundary] * 3)
+        args.pipeline_tensor_shape_config = PipelineTensorShapeConfig(
+            4, [boundary] * 3, args.window_parallel_size
+        )
         return stage(**size, drop_path=0.0, config=core_transformer_config_from_args(args))
 
     return model_provider
@@ -81,10 +106,3 @@ def forward_step(data_iterator, model):
         return loss, count, {"loss": torch.stack([loss.detach(), count.to(loss)])}
 
     return output, partial(loss_func, target)
-
-
-def flags(tensor: int = 1, pipeline: int = 1, chunks: int | None = None, bf16: bool = True, *more) -> list:
-    """Words of the command line for a layout."""
-    words = ["--tensor-model-parallel-size", str(tensor), "--pipeline-model-parallel-size", str(pipeline)]
-    words += [] if chunks is None else ["--num-virtual-stages-per-pipeline-rank", str(chunks)]
-    return words + (["--bf16"] if bf16 else []) + ["--lr", "1e-4", "--use-cpu-initialization", *more]

@@ -29,7 +29,7 @@ def main(source: Path, target: Path) -> None:
     middle.set_xticks([x + 0.32 for x in range(len(speed["blocks"]))], list(speed["blocks"]), fontsize=8)
     middle.set(title="One block, forward + backward", ylabel="ms")
     middle.legend(fontsize=8)
-    names = [name for name in ("one", "tp2", "pp2", "pp2_interleaved") if name in scaling]
+    names = [name for name in ("one", "tp2", "wp2", "pp2", "pp2_interleaved") if name in scaling]
     bars = right.bar(names, [scaling[name][0]["ms_8"] for name in names])
     right.bar_label(bars, fmt="%.0f")
     right.set(title="Stages, 8 micro-batches", ylabel="ms")

@@ -23,7 +23,7 @@ import torch
 from . import table
 
 PHASES = ("speed", "scaling", "curves", "correctness")
-TWO_GPUS = ("tp2", "pp2", "pp2_interleaved")
+TWO_GPUS = ("tp2", "wp2", "pp2", "pp2_interleaved")
 
 
 def main() -> int:

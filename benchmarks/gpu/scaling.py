@@ -16,15 +16,21 @@ import torch.distributed as dist
 from onescience_check.reference_models.modules.compiled import compile_parts
 from onescience_check.runtime import process_groups
 from onescience_check.runtime.core import mpu
-from onescience_check.runtime.flags import parse_args
 from onescience_check.runtime.pipeline.build import build_chunks, named_stages
+from onescience_check.runtime.pipeline.captured import CapturedPasses
 from onescience_check.runtime.pipeline.communication import communicator_for
 from onescience_check.runtime.pipeline.schedule import run_schedule
 from onescience_check.runtime.training.optimizer import MasterWeightAdamW
 
 from . import measure, models
 
-LAYOUTS = {"one": (1, 1, None), "tp2": (2, 1, None), "pp2": (1, 2, None), "pp2_interleaved": (1, 2, 2)}
+LAYOUTS = {
+    "one": models.Layout(),
+    "tp2": models.Layout(tensor=2),
+    "wp2": models.Layout(window=2),
+    "pp2": models.Layout(pipeline=2),
+    "pp2_interleaved": models.Layout(pipeline=2, chunks=2),
+}
 MICRO_BATCHES = 8
 REPEATS = 5
 
@@ -40,9 +46,8 @@ def main(folder: Path, layouts: list[str]) -> None:
 
 
 def _measure(folder: Path, layout: str) -> None:
-    tensor, pipeline, per_rank = LAYOUTS[layout]
-    parse_args({}, None, models.flags(tensor, pipeline, per_rank, True, "--device", "cuda"))
-    world = process_groups.initialize_process_groups(tensor, pipeline, per_rank, device="cuda")
+    tensor, pipeline = LAYOUTS[layout][:2]
+    world = LAYOUTS[layout].start("cuda", bf16=True)
     size = models.FULL
     chunks = [chunk.to(world.device) for chunk in build_chunks(models.stage_provider(size))]
     for chunk in chunks:
@@ -52,15 +57,23 @@ def _measure(folder: Path, layout: str) -> None:
     communicator = communicator_for(chunks, world.host_staged)
     pairs = models.batch(size, 1, world.device)
 
+    captured = {}
+
     def step(count: int) -> float:
+        if pipeline == 1 and count not in captured:
+            captured.clear()  # the memory of a graph
+            captured[count] = CapturedPasses(models.forward_step, chunks, optimizer, pairs[0], count)
         started = _now()
-        run_schedule(
-            models.forward_step,
-            [iter(pairs * count) for _ in chunks],
-            chunks,
-            count,
-            communicator=communicator,
-        )
+        if pipeline == 1:
+            captured[count].run(iter(pairs * count))
+        else:
+            run_schedule(
+                models.forward_step,
+                [iter(pairs * count) for _ in chunks],
+                chunks,
+                count,
+                communicator=communicator,
+            )
         optimizer.step()
         return _now() - started
 

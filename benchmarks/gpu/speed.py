@@ -20,7 +20,6 @@ from onescience_check.reference_models.modules.compiled import compile_parts
 from onescience_check.reference_models.modules.fast_layers import use_fast_layers
 from onescience_check.reference_models.modules.transformer.onetransformer import OneTransformer
 from onescience_check.runtime import process_groups
-from onescience_check.runtime.flags import parse_args
 from onescience_check.runtime.training.optimizer import MasterWeightAdamW
 
 from . import measure, models
@@ -42,8 +41,7 @@ STYLES = {
 
 
 def main(folder: Path) -> None:
-    parse_args({}, None, models.flags())
-    process_groups.initialize_process_groups(device="cuda")
+    models.Layout().start("cuda", bf16=True)
     ceilings = measure.ceilings()
     print(ceilings, flush=True)
     result = {"ceilings": ceilings, "models": {}, "blocks": {name: {} for name in BLOCKS}}

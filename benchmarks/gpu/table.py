@@ -124,7 +124,7 @@ def _scaling(scaling: dict) -> list[str]:
 def _correctness(rows: list[dict]) -> list[str]:
     lines = [
         [
-            f"{row['tp']} x {row['pp']}, {row['chunks']}",
+            f"{row['tp']} x {row['wp']} x {row['pp']}, {row['chunks']}",
             row["dtype"] + (", compiled" if row["compiled"] else ""),
             row["backend"] + (", through host" if row["host_staged"] else ""),
             f"{row['worst_error_over_allowed']:.2f}",
@@ -134,7 +134,7 @@ def _correctness(rows: list[dict]) -> list[str]:
         for row in rows
     ]
     head = [
-        "tp x pp, chunks per rank",
+        "tp x windows x pp, chunks per rank",
         "dtype",
         "backend",
         "worst error / allowed",

@@ -52,7 +52,7 @@ def save_checkpoint(
     streams = [None] * parallel_state.get_data_parallel_world_size()
     dist.all_gather_object(streams, _random_state(), group=parallel_state.get_data_parallel_group())
     written = {}
-    if parallel_state.get_data_parallel_rank() == 0:
+    if parallel_state.get_data_parallel_rank(with_context_parallel=True) == 0:
         name = rank_file(
             parallel_state.get_tensor_model_parallel_rank(), parallel_state.get_pipeline_model_parallel_rank()
         )

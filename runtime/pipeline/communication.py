@@ -13,6 +13,8 @@ from .chunk import PipelineChunk
 class BoundaryCommunicator(P2PCommunicator):
     """Point-to-point messages of one size, with a process group for each direction.
 
+    Messages travel while the ranks compute where the schedule lets them (`overlap_p2p_comm`).
+
     Two cases need it. In the interleaved schedule a pair of ranks may exchange activations and gradients at
     the same time (with two pipeline ranks, the next rank is also the previous one); messages of one group are
     matched by order, so those of the two directions could be taken for each other. And gloo refuses to send
@@ -38,32 +40,61 @@ class BoundaryCommunicator(P2PCommunicator):
     def _communicate(
         self, *, tensor_send_next, tensor_send_prev, recv_prev, recv_next, tensor_shape, wait_on_reqs=True
     ):
-        if not wait_on_reqs:
-            raise RuntimeError("these messages are waited for at once: set overlap_p2p_comm=False")
         shape = self.message_shape or tensor_shape
-        from_prev = self._buffer(shape) if recv_prev else None
-        from_next = self._buffer(shape) if recv_next else None
-        requests = [
-            *self._exchange(self.pp_group, tensor_send_next, self.next_rank, from_prev, self.prev_rank),
-            *self._exchange(self.backward_group, tensor_send_prev, self.prev_rank, from_next, self.next_rank),
-        ]
-        for request in requests:
-            request.wait()
-        return self._received(from_prev), self._received(from_next), None
+        activations = self._exchange(
+            self.pp_group, tensor_send_next, self.next_rank, shape if recv_prev else None, self.prev_rank
+        )
+        gradients = self._exchange(
+            self.backward_group,
+            tensor_send_prev,
+            self.prev_rank,
+            shape if recv_next else None,
+            self.next_rank,
+        )
+        handles = {
+            "send_next": activations if tensor_send_next is not None else None,
+            "recv_prev": activations if recv_prev else None,
+            "send_prev": gradients if tensor_send_prev is not None else None,
+            "recv_next": gradients if recv_next else None,
+        }
+        if wait_on_reqs:
+            activations.wait()
+            gradients.wait()
+            handles = {}
+        under_way = {name: handle for name, handle in handles.items() if handle is not None}
+        return activations.received, gradients.received, under_way or None
 
-    def _exchange(self, group, sent, target: int, received, source: int) -> list:
-        operations = []
+    def _exchange(self, group, sent, target: int, shape, source: int) -> "_Exchange":
+        operations, received, arriving = [], None, None
         if sent is not None:
             operations.append(dist.P2POp(dist.isend, sent.detach().to(self.wire).contiguous(), target, group))
-        if received is not None:
-            operations.append(dist.P2POp(dist.irecv, received, source, group))
-        return dist.batch_isend_irecv(operations) if operations else []
+        if shape is not None:
+            received = torch.empty(tuple(shape), dtype=self.config.pipeline_dtype, device=self.device)
+            arriving = received if self.wire == self.device else torch.empty_like(received, device=self.wire)
+            operations.append(dist.P2POp(dist.irecv, arriving, source, group))
+            received.requires_grad_()
+        requests = dist.batch_isend_irecv(operations) if operations else []
+        return _Exchange(requests, [operation.tensor for operation in operations], arriving, received)
 
-    def _buffer(self, shape) -> torch.Tensor:
-        return torch.empty(tuple(shape), dtype=self.config.pipeline_dtype, device=self.wire)
 
-    def _received(self, tensor: torch.Tensor | None) -> torch.Tensor | None:
-        return None if tensor is None else tensor.to(self.device).requires_grad_()
+class _Exchange:
+    """Messages of one direction that are under way: what is sent stays alive, and what arrives is not there, until
+    the first `wait`.
+    """
+
+    def __init__(self, requests: list, messages: list, arriving, received) -> None:
+        self.requests = requests
+        self.messages = messages
+        self.arriving = arriving
+        self.received = received
+
+    def wait(self) -> None:
+        """Wait for both: they were started together, and NCCL knows one end for all that starts together."""
+        for request in self.requests:
+            request.wait()
+        if self.arriving is not None and self.arriving.device != self.received.device:
+            self.received.data.copy_(self.arriving)
+        self.requests, self.messages, self.arriving = [], [], None
 
 
 def communicator_for(chunks: Sequence[PipelineChunk], host_staged: bool) -> BoundaryCommunicator | None:

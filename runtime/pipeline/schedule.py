@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Sequence
 
+import torch
+
 from ..errors import UserError
 from .chunk import PipelineChunk
 from .communication import BoundaryCommunicator
@@ -52,7 +54,7 @@ def run_schedule(
         extra["p2p_communicator"] = communicator
         extra["pg_collection"] = _groups()
     return get_forward_backward_func()(
-        forward_step_func=forward_step_func,
+        forward_step_func=_counting(forward_step_func),
         data_iterator=list(data_iterators) if interleaved else data_iterators[0],
         model=list(chunks) if interleaved else chunks[0],
         num_microbatches=num_microbatches,
@@ -61,6 +63,24 @@ def run_schedule(
         forward_only=forward_only,
         **extra,
     )
+
+
+def _counting(forward_step_func: Callable) -> Callable:
+    """The same, whose ``loss_func`` gives three results: a loss, how many it counts for, what to report.
+
+    Of a loss without a count Megatron's schedules take the gradient times the number of context-parallel ranks.
+    """
+
+    def forward_step(data_iterator, model):
+        output, loss_func = forward_step_func(data_iterator, model)
+
+        def counting_loss_func(output):
+            loss, *count, report = loss_func(output)
+            return loss, *(count or [torch.ones((), dtype=torch.int, device=loss.device)]), report
+
+        return output, counting_loss_func
+
+    return forward_step
 
 
 def _message_shapes(chunk: PipelineChunk) -> Callable:

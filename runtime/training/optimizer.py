@@ -5,6 +5,7 @@ model.
 import torch
 import torch.distributed as dist
 from torch import nn
+from torch._utils import _flatten_dense_tensors, _unflatten_dense_tensors
 
 from ..flags import get_args
 
@@ -25,6 +26,7 @@ class MasterWeightAdamW:
         self.clip_grad = args.clip_grad
         self.parameters = {name: param for name, param in parameters.items() if param.requires_grad}
         self.masters: dict[str, nn.Parameter] = {}
+        self._keep = False  # zero gradients in place instead of forgetting them
         self._taken: dict[str, torch.Tensor] = {}  # bfloat16 gradients that are not yet in the float32 sums
         for name, param in self.parameters.items():
             if param.dtype == torch.float32:
@@ -48,7 +50,7 @@ class MasterWeightAdamW:
         return self.adam.param_groups
 
     def step(self) -> torch.Tensor:
-        """Average the gradients over replicas, clip them, update the weights, forget the gradients.
+        """Average the gradients over replicas, sum those of window-parallel ranks, clip, update, forget the gradients.
 
         All is decided on the device, so that the host need not wait for it.
 
@@ -69,9 +71,19 @@ class MasterWeightAdamW:
     def zero_grad(self) -> None:
         """Forget the gradients."""
         self._taken.clear()
+        if self._keep:
+            torch._foreach_zero_([master.grad for master in self.masters.values()])
+            return
         for name, param in self.parameters.items():
             param.grad = None
             self.masters[name].grad = None
+
+    def keep_gradients(self) -> None:
+        """Start with zeros, and from now on sum gradients in the same memory, as a CUDA graph needs it."""
+        self.zero_grad()
+        for master in self.masters.values():
+            master.grad = torch.zeros_like(master)
+        self._keep = True
 
     @torch.no_grad()
     def gradient_norm(self) -> torch.Tensor:
@@ -96,14 +108,14 @@ class MasterWeightAdamW:
     def _take_gradient_of(self, name: str):
         def take(param: nn.Parameter) -> None:
             if name in self._taken:  # by the micro-batch before
-                self._sum_taken_gradients()
+                self.sum_gradients()
             self._taken[name] = param.grad
             param.grad = None
 
         return take
 
     @torch.no_grad()
-    def _sum_taken_gradients(self) -> None:
+    def sum_gradients(self) -> None:
         """Add what was taken to the float32 gradients of the master copies, all at once: a launch of a kernel for
         each would take longer than its work.
         """
@@ -123,21 +135,25 @@ class MasterWeightAdamW:
 
     def _gradients(self) -> dict[str, torch.Tensor]:
         """Of each master copy, with all that was taken."""
-        self._sum_taken_gradients()
+        self.sum_gradients()
         return {name: master.grad for name, master in self.masters.items() if master.grad is not None}
 
+    @torch.no_grad()
     def _average_over_replicas(self) -> None:
         from megatron.core import parallel_state
 
         replicas = parallel_state.get_data_parallel_world_size()
-        if replicas == 1:
+        group = parallel_state.get_data_parallel_group(with_context_parallel=True)
+        if group.size() == 1:
             return
-        group = parallel_state.get_data_parallel_group()
+        self.sum_gradients()
+        if parallel_state.get_context_parallel_world_size() > 1:  # a rank may have no part in some weights
+            for master in self.masters.values():
+                master.grad = torch.zeros_like(master) if master.grad is None else master.grad
         gradients = list(self._gradients().values())
-        for request in [dist.all_reduce(gradient, group=group, async_op=True) for gradient in gradients]:
-            request.wait()
-        for gradient in gradients:
-            gradient.div_(replicas)
+        whole = _flatten_dense_tensors(gradients)  # one message: starting hundreds takes the host long
+        dist.all_reduce(whole, group=group)
+        torch._foreach_copy_(gradients, _unflatten_dense_tensors(whole.div_(replicas), gradients))
 
     @torch.no_grad()
     def copy_to_weights(self) -> None:

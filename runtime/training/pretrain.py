@@ -1,6 +1,7 @@
 """The training loop behind Megatron's ``pretrain``."""
 
 import argparse
+import itertools
 import math
 import time
 from collections.abc import Callable, Iterator
@@ -15,6 +16,7 @@ from ..errors import UserError
 from ..failure import stop_world_on_error
 from ..flags import parse_args
 from ..pipeline.build import build_chunks, named_stages
+from ..pipeline.captured import CapturedPasses
 from ..pipeline.chunk import PipelineChunk
 from ..pipeline.communication import communicator_for
 from ..pipeline.schedule import run_schedule
@@ -58,6 +60,7 @@ def pretrain(
             args.distributed_backend,
             args.distributed_timeout_minutes,
             args.seed,
+            args.window_parallel_size,
         )
         guard.start_watch(world.rank, world.size)
         trainer = Trainer(args, world, model_provider, model_type, forward_step_func)
@@ -123,6 +126,7 @@ class Trainer:
             load_plain(Path(args.pretrained_checkpoint), self.chunks)
         self.optimizer = MasterWeightAdamW(named)
         self.schedule = build_schedule(self.optimizer)
+        self.captured: CapturedPasses | None = None
         self.iteration = self.consumed = 0
 
     def train(self, train_data, valid_data) -> None:
@@ -159,7 +163,10 @@ class Trainer:
             records.close()
 
     def _step(self, iterators: list[Iterator]) -> tuple[dict[str, float], float]:
-        reports = self._run(iterators, self.num_microbatches, forward_only=False)
+        if self.args.cuda_graph:
+            reports = self._run_captured(iterators[0])
+        else:
+            reports = self._run(iterators, self.num_microbatches, forward_only=False)
         norm = self.optimizer.step()
         losses, norm = world_losses(reports), norm.item()  # the host waits for the device here, once
         bad = [name for name, value in losses.items() if not math.isfinite(value)]
@@ -191,6 +198,15 @@ class Trainer:
             forward_only,
             self.communicator,
         )
+
+    def _run_captured(self, iterator: Iterator) -> list[dict]:
+        if self.captured is None:
+            example = next(iterator)
+            iterator = itertools.chain([example], iterator)
+            self.captured = CapturedPasses(
+                self.forward_step_func, self.chunks, self.optimizer, example, self.num_microbatches
+            )
+        return self.captured.run(iterator)
 
     def _iterators(self, data, consumed: int, shuffle: bool) -> list[Iterator]:
         # Each chunk of the interleaved schedule walks through the data at its own pace.

@@ -173,6 +173,11 @@ XIHE = Case(
 CASES = {case.name: case for case in (PANGU, XIHE)}
 
 
+def cases_of(layout: str) -> list[Case]:
+    """The cases of TPxPP[xWINDOWS]: Xihe has one level, and windows are split by levels."""
+    return [PANGU] if layout.count("x") == 2 else list(CASES.values())
+
+
 def scale_of(name: str, gradients: dict[str, torch.Tensor]) -> float:
     """What the gradient of a parameter is measured at: the largest number in it, or of the terms that cancel in it.
 

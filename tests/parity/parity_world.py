@@ -1,6 +1,6 @@
 """All layouts of a world of this size against the results of the plain models.
 
-Run by test_parity through the launcher: parity_world.py FOLDER TPxPP ... Prints one line per layout, model and
+Run by test_parity through the launcher: parity_world.py FOLDER TPxPP[xWINDOWS] ... Prints one line per layout, model and
 claim, "passed" or "failed", with the largest error; a claim holds if it holds on every rank.
 """
 
@@ -34,7 +34,9 @@ def provider_of(model: Case) -> Callable:
     def model_provider(pre_process=False, post_process=True):
         args = get_args()
         stage = model.stages[mpu.get_pipeline_model_parallel_rank()]
-        shapes = PipelineTensorShapeConfig(num_stages=4, stage_shapes=[model.sent] * 3)
+        shapes = PipelineTensorShapeConfig(
+            num_stages=4, stage_shapes=[model.sent] * 3, window_parallel_size=args.window_parallel_size
+        )
         args.pipeline_tensor_shape_config = shapes
         return stage(**model.arguments, config=core_transformer_config_from_args(args))
 
@@ -64,6 +66,14 @@ def relative_error(actual: torch.Tensor, expected: torch.Tensor, scale: float | 
     return (actual - expected).abs().max().item() / (scale or expected.abs().max().item())
 
 
+def _sum_over_windows(tensor: torch.Tensor) -> torch.Tensor:
+    """The gradient, summed over window-parallel ranks as the optimizer does it; none is zero."""
+    if tensor.grad is None:
+        tensor.grad = torch.zeros_like(tensor)
+    dist.all_reduce(tensor.grad, group=mpu.get_context_parallel_group())
+    return tensor.grad
+
+
 def one_pass(model: Case, chunks, plain) -> dict[str, tuple[float, str]]:
     """Largest error of outputs, input gradient and weight gradients, each with the name of the tensor."""
     batches = model.batches(case.MICRO_BATCHES, seed=2)
@@ -75,7 +85,7 @@ def one_pass(model: Case, chunks, plain) -> dict[str, tuple[float, str]]:
         pairs = zip(outputs, plain["outputs"], strict=True)
         errors["outputs"] = max((relative_error(*pair), f"micro-batch {i}") for i, pair in enumerate(pairs))
     if mpu.is_pipeline_first_stage():
-        pairs = zip([x.grad for x, _ in batches], plain["input_gradients"], strict=True)
+        pairs = zip([_sum_over_windows(x) for x, _ in batches], plain["input_gradients"], strict=True)
         errors["input gradient"] = max(
             (relative_error(*pair), f"micro-batch {i}") for i, pair in enumerate(pairs)
         )
@@ -86,7 +96,7 @@ def one_pass(model: Case, chunks, plain) -> dict[str, tuple[float, str]]:
         for name, parameter in stage.named_parameters():
             expected = sharding.shard(plain["gradients"][name], cuts.get(name), rank, size, name)
             scale = case.scale_of(name, plain["gradients"])
-            found.append((relative_error(parameter.grad, expected, scale), name))
+            found.append((relative_error(_sum_over_windows(parameter), expected, scale), name))
     errors["weight gradients"] = max(found)
     return errors
 
@@ -135,15 +145,19 @@ def disagreement_under_dropout(model: Case) -> tuple[float, str]:
     return worst
 
 
-def check_layout(folder: Path, tensor: int, pipeline: int) -> None:
+def check_layout(folder: Path, layout: str) -> None:
     """Print the verdicts of one layout."""
-    process_groups.initialize_process_groups(tensor, pipeline, device="cpu", timeout_minutes=2)
+    tensor, pipeline, window = (*map(int, layout.split("x")), 1)[:3]
+    process_groups.initialize_process_groups(
+        tensor, pipeline, device="cpu", timeout_minutes=2, window_parallel_size=window
+    )
     argv = ["--tensor-model-parallel-size", str(tensor), "--pipeline-model-parallel-size", str(pipeline)]
+    argv += ["--window-parallel-size", str(window)]
     parse_args(argv=[*argv, "--clip-grad", str(case.CLIP)])
-    for model in case.CASES.values():
-        check_model(model, folder, f"{tensor}x{pipeline}")
+    for model in case.cases_of(layout):
+        check_model(model, folder, layout)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    report(f"{tensor}x{pipeline} memory", (peak, "MiB at the peak"), 1.5e9 / 2**20)
+    report(f"{layout} memory", (peak, "MiB at the peak"), 1.5e9 / 2**20)
     mpu.destroy_model_parallel()
 
 
@@ -182,12 +196,11 @@ def main(folder: Path, layouts: list[str]) -> None:
     """Check the layouts one after the other in one world."""
     with stop_world_on_error() as guard:
         for layout in layouts:
-            tensor, pipeline = map(int, layout.split("x"))
             if guard.watch is None:
-                process_groups.initialize_process_groups(tensor, pipeline, device="cpu", timeout_minutes=2)
+                process_groups.initialize_process_groups(device="cpu", timeout_minutes=2)
                 guard.start_watch(dist.get_rank(), dist.get_world_size())
                 mpu.destroy_model_parallel()
-            check_layout(folder, tensor, pipeline)
+            check_layout(folder, layout)
         dist.barrier()
     process_groups.destroy_process_groups()
 

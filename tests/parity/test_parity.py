@@ -9,7 +9,8 @@ import torch
 from tests import worlds
 from tests.parity import case
 
-WORLDS = {1: ["1x1"], 2: ["2x1", "1x2"], 4: ["2x2", "1x4"], 8: ["2x4"]}
+# tensor x pipeline, and x window-parallel ranks
+WORLDS = {1: ["1x1"], 2: ["2x1", "1x2", "1x1x2"], 4: ["2x2", "1x4", "2x1x2", "1x2x2"], 8: ["2x4"]}
 CLAIMS = ["outputs", "input gradient", "weight gradients", "loss"]
 AGREE = "ranks agree under dropout"
 
@@ -19,9 +20,9 @@ def cases():
     for size, layouts in WORLDS.items():
         for layout in layouts:
             yield size, layout, "memory"
-            for name in case.CASES:
+            for model in case.cases_of(layout):
                 for claim in [*CLAIMS, AGREE] if layout[0] != "1" else CLAIMS:
-                    yield size, layout, f"{name} {claim}"
+                    yield size, layout, f"{model.name} {claim}"
 
 
 @pytest.fixture(scope="module")

@@ -12,8 +12,10 @@ from onescience_check.runtime.training import get_args
 from onescience_check.runtime.training.arguments import core_transformer_config_from_args
 
 from ...modules import OneEmbedding, OneFuser, OneSample
+from ...modules.window_parallel import own_part
 from ..pangu.grids import CONSTANT_MASKS, PRESSURE_LEVELS, SURFACE_VARIABLES, UPPER_AIR_VARIABLES, token_grids
 from ..pipeline_stage import PipelineStage
+from .levels import own_pressure_levels
 
 
 class Pangu_stage0(PipelineStage):
@@ -54,6 +56,7 @@ class Pangu_stage0(PipelineStage):
         self.recompute = config.recompute_granularity == "full"
 
         fine, coarse = token_grids(img_size, patch_size)
+        self.has_surface, self.levels = own_pressure_levels(patch_size)
         depth1, depth2, depth3, depth4 = depths
         # Blocks of layer 2 that this stage takes, see the package docstring
         front2 = max(depth2 - depth1, 0) // 2
@@ -68,7 +71,7 @@ class Pangu_stage0(PipelineStage):
         )
         self.patchembed3d = OneEmbedding(
             style="PanguEmbedding",
-            img_size=(PRESSURE_LEVELS, *img_size),
+            img_size=(len(self.levels), *img_size),
             patch_size=patch_size,
             variables=UPPER_AIR_VARIABLES,
             embed_dim=embed_dim,
@@ -87,8 +90,8 @@ class Pangu_stage0(PipelineStage):
         )
         self.downsample = OneSample(
             style="PanguDistributedDownSample",
-            input_resolution=fine,
-            output_resolution=coarse,
+            input_resolution=own_part(fine),
+            output_resolution=own_part(coarse),
             in_dim=embed_dim,
             config=config,
         )
@@ -114,7 +117,9 @@ class Pangu_stage0(PipelineStage):
             [SURFACE_VARIABLES + CONSTANT_MASKS, UPPER_AIR_VARIABLES * PRESSURE_LEVELS], dim=1
         )
         upper_air = upper_air.unflatten(1, (UPPER_AIR_VARIABLES, PRESSURE_LEVELS))
-        x = torch.cat([self.patchembed2d(surface), self.patchembed3d(upper_air)], dim=1)  # B, L_fine, C
+        x = self.patchembed3d(upper_air[:, :, self.levels.start : self.levels.stop])
+        if self.has_surface:
+            x = torch.cat([self.patchembed2d(surface), x], dim=1)  # B, L_fine, C
         x = checkpoint(self.layer1, False, x) if self.recompute else self.layer1(x)
         skip = x
         x = self.downsample(x)  # B, L_coarse, 2C

@@ -12,8 +12,10 @@ from onescience_check.runtime.training import get_args
 from onescience_check.runtime.training.arguments import core_transformer_config_from_args
 
 from ...modules import OneFuser, OneRecovery, OneSample
-from ..pangu.grids import PRESSURE_LEVELS, SURFACE_VARIABLES, UPPER_AIR_VARIABLES, token_grids
+from ...modules.window_parallel import own_part
+from ..pangu.grids import SURFACE_VARIABLES, UPPER_AIR_VARIABLES, token_grids
 from ..pipeline_stage import PipelineStage
+from .levels import gather_levels, own_pressure_levels
 
 
 class Pangu_stage3(PipelineStage):
@@ -55,7 +57,9 @@ class Pangu_stage3(PipelineStage):
 
         fine, coarse = token_grids(img_size, patch_size)
         depth1, depth2, depth3, depth4 = depths
-        self.grid = fine
+        self.grid = own_part(fine)
+        self.patch_size = patch_size
+        self.has_surface, levels = own_pressure_levels(patch_size)
         # Blocks of layer 3 that stage 2 has, see the package docstring
         front3 = depth3 - max(depth3 - depth4, 0) // 2
         before3 = depth1 + depth2  # blocks before layer 3
@@ -77,8 +81,8 @@ class Pangu_stage3(PipelineStage):
         )
         self.upsample = OneSample(
             style="PanguDistributedUpSample",
-            input_resolution=coarse,
-            output_resolution=fine,
+            input_resolution=own_part(coarse),
+            output_resolution=own_part(fine),
             in_dim=2 * embed_dim,
             out_dim=embed_dim,
             config=config,
@@ -104,7 +108,7 @@ class Pangu_stage3(PipelineStage):
         )
         self.patchrecovery3d = OneRecovery(
             style="PanguPatchRecovery",
-            img_size=(PRESSURE_LEVELS, *img_size),
+            img_size=(len(levels), *img_size),
             patch_size=patch_size,
             in_chans=2 * embed_dim,
             out_chans=UPPER_AIR_VARIABLES,
@@ -121,6 +125,7 @@ class Pangu_stage3(PipelineStage):
         x = self.upsample(x)  # B, L_fine, C
         x = checkpoint(self.layer4, False, x) if self.recompute else self.layer4(x)
         x = torch.cat([x, skip], dim=-1).unflatten(1, self.grid)  # B, P, Y, X, 2C
-        surface = self.patchrecovery2d(x[:, :1])
-        upper_air = self.patchrecovery3d(x[:, 1:])
+        surface = self.patchrecovery2d(x[:, :1]) if self.has_surface else None
+        upper_air = self.patchrecovery3d(x[:, 1:] if self.has_surface else x)
+        surface, upper_air = gather_levels(surface, upper_air, self.patch_size)
         return torch.cat([surface, upper_air.flatten(1, 2)], dim=1)

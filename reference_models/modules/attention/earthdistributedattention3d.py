@@ -1,5 +1,7 @@
 """Earth-specific window attention of Pangu-Weather, split by heads over tensor-parallel ranks.
 
+Window-parallel ranks (see window_parallel.py) hold some of the windows each.
+
 # B batch, L = P * Y * X tokens of the grid (pressure level, latitude, longitude), C channel
 """
 
@@ -15,6 +17,7 @@ from megatron.core.tensor_parallel import (
 )
 from torch import nn
 
+from ..window_parallel import own_windows, shift_tokens
 from .window_attention import (
     bias_table_shape,
     check_heads,
@@ -40,7 +43,8 @@ class EarthDistributedAttention3D(nn.Module):
         proj_drop: dropout rate of the output.
         config: Megatron's TransformerConfig.
 
-    Input, and ocean where land is to be kept apart: see EarthAttention3D. The same on all tensor-parallel ranks.
+    Input (B, L, C), L tokens of this window-parallel rank, and ocean where land is to be kept apart: see
+    EarthAttention3D. The same on all tensor-parallel ranks.
     """
 
     def __init__(
@@ -61,7 +65,10 @@ class EarthDistributedAttention3D(nn.Module):
                 f"num_heads ({num_heads}) must be a multiple of the tensor-parallel size ({tp_size})"
             )
         self.num_heads_per_rank = num_heads // tp_size
-        self.grid = grid
+        self.grid, self.types = own_windows(grid)
+        # Where windows are split, those of a shifted block begin some levels further on, maybe on the next rank.
+        levels = grid.shift[0] - self.grid.shift[0]
+        self.late_tokens = levels * grid.resolution[1] * grid.resolution[2]
         self.attn_drop = attn_drop
 
         self.q_proj = ColumnParallelLinear(
@@ -95,7 +102,11 @@ class EarthDistributedAttention3D(nn.Module):
         set_tensor_model_parallel_attributes(
             self.earth_position_bias_table, is_parallel=True, dim=HEAD_AXIS, stride=1
         )
-        self.register_buffer("blocked", grid.blocked_pairs(), persistent=False)
+        blocked = grid.blocked_pairs()
+        if blocked is not None:
+            blocked = blocked[self.types].clone()
+        # onescience: differs  a window-parallel rank has the windows of its levels
+        self.register_buffer("blocked", blocked, persistent=False)
         self.proj = RowParallelLinear(
             dim,
             dim,
@@ -125,11 +136,11 @@ class EarthDistributedAttention3D(nn.Module):
         return torch.cat([q, k, v], dim=-1)
 
     def forward(self, x: torch.Tensor, ocean: torch.Tensor | None = None) -> torch.Tensor:
-        qkv = self.project_qkv(x)
-        bias = earth_position_bias(self.earth_position_bias_table, self.blocked)
+        qkv = self.project_qkv(shift_tokens(x, self.late_tokens))
+        bias = earth_position_bias(self.earth_position_bias_table[self.types], self.blocked)
         # Each rank drops weights of its own heads; the output, the same on all ranks, is dropped alike below.
         dropout = self.attn_drop if self.training else 0.0
         with get_cuda_rng_tracker().fork() if dropout else nullcontext():
             x = window_attention(qkv, bias, self.grid, dropout, ocean)
         x, _ = self.proj(x)
-        return self.proj_drop(x)
+        return self.proj_drop(shift_tokens(x, -self.late_tokens))

@@ -91,6 +91,7 @@ def model_provider(pre_process=False, post_process=True):
             [[batch, math.prod(coarse), 2 * cfg.embed_dim], [batch, math.prod(fine), cfg.embed_dim]],
             [[batch, math.prod(coarse), 2 * cfg.embed_dim], [batch, math.prod(fine), cfg.embed_dim]],
         ],
+        window_parallel_size=args.window_parallel_size,
     )
     return model
 
