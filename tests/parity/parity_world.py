@@ -1,7 +1,7 @@
 """All layouts of a world of this size against the results of the plain models.
 
-Run by test_parity through the launcher: parity_world.py FOLDER TPxPP[xWINDOWS] ... Prints one line per layout, model and
-claim, "passed" or "failed", with the largest error; a claim holds if it holds on every rank.
+Run by test_parity through the launcher: parity_world.py FOLDER TPxPP[xWINDOWS] ... Prints one line per layout, model
+and claim, "passed" or "failed", with the largest error; a claim holds if it holds on every rank.
 """
 
 import resource

@@ -71,7 +71,10 @@ class Pangu_stage0(PipelineStage):
         )
         self.patchembed3d = OneEmbedding(
             style="PanguEmbedding",
-            img_size=(len(self.levels), *img_size),
+            img_size=(
+                len(self.levels),
+                *img_size,
+            ),  # onescience: differs  a window-parallel rank has some levels
             patch_size=patch_size,
             variables=UPPER_AIR_VARIABLES,
             embed_dim=embed_dim,
@@ -90,8 +93,8 @@ class Pangu_stage0(PipelineStage):
         )
         self.downsample = OneSample(
             style="PanguDistributedDownSample",
-            input_resolution=own_part(fine),
-            output_resolution=own_part(coarse),
+            input_resolution=own_part(fine),  # onescience: differs  a window-parallel rank has some levels
+            output_resolution=own_part(coarse),  # onescience: differs  a window-parallel rank has some levels
             in_dim=embed_dim,
             config=config,
         )

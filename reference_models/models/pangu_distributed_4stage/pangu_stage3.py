@@ -81,8 +81,8 @@ class Pangu_stage3(PipelineStage):
         )
         self.upsample = OneSample(
             style="PanguDistributedUpSample",
-            input_resolution=own_part(coarse),
-            output_resolution=own_part(fine),
+            input_resolution=own_part(coarse),  # onescience: differs  a window-parallel rank has some levels
+            output_resolution=own_part(fine),  # onescience: differs  a window-parallel rank has some levels
             in_dim=2 * embed_dim,
             out_dim=embed_dim,
             config=config,
@@ -108,7 +108,7 @@ class Pangu_stage3(PipelineStage):
         )
         self.patchrecovery3d = OneRecovery(
             style="PanguPatchRecovery",
-            img_size=(len(levels), *img_size),
+            img_size=(len(levels), *img_size),  # onescience: differs  a window-parallel rank has some levels
             patch_size=patch_size,
             in_chans=2 * embed_dim,
             out_chans=UPPER_AIR_VARIABLES,
@@ -128,4 +128,5 @@ class Pangu_stage3(PipelineStage):
         surface = self.patchrecovery2d(x[:, :1]) if self.has_surface else None
         upper_air = self.patchrecovery3d(x[:, 1:] if self.has_surface else x)
         surface, upper_air = gather_levels(surface, upper_air, self.patch_size)
+        # onescience: differs  window-parallel ranks have some levels each
         return torch.cat([surface, upper_air.flatten(1, 2)], dim=1)
