@@ -94,7 +94,7 @@ class Pangu_stage0(PipelineStage):
         self.downsample = OneSample(
             style="PanguDistributedDownSample",
             input_resolution=own_part(fine),  # onescience: differs  a window-parallel rank has some levels
-            output_resolution=own_part(coarse),  # onescience: differs  a window-parallel rank has some levels
+            output_resolution=own_part(coarse),
             in_dim=embed_dim,
             config=config,
         )

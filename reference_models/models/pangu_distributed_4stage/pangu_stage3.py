@@ -81,8 +81,8 @@ class Pangu_stage3(PipelineStage):
         )
         self.upsample = OneSample(
             style="PanguDistributedUpSample",
-            input_resolution=own_part(coarse),  # onescience: differs  a window-parallel rank has some levels
-            output_resolution=own_part(fine),  # onescience: differs  a window-parallel rank has some levels
+            input_resolution=own_part(coarse),
+            output_resolution=own_part(fine),
             in_dim=2 * embed_dim,
             out_dim=embed_dim,
             config=config,
@@ -108,7 +108,7 @@ class Pangu_stage3(PipelineStage):
         )
         self.patchrecovery3d = OneRecovery(
             style="PanguPatchRecovery",
-            img_size=(len(levels), *img_size),  # onescience: differs  a window-parallel rank has some levels
+            img_size=(len(levels), *img_size),
             patch_size=patch_size,
             in_chans=2 * embed_dim,
             out_chans=UPPER_AIR_VARIABLES,
