@@ -82,7 +82,7 @@ class NameNeverSet(Rule):
         if not missing:
             return
         reads: dict[str, list[ast.Name]] = {}
-        for node in _evaluated(module.tree, _switched_off(module)):
+        for node in _evaluated(module.tree, _switched_off(module), frozenset()):
             if node.id in missing:
                 reads.setdefault(node.id, []).append(node)
         for nodes in reads.values():
@@ -109,9 +109,9 @@ def _switched_off(module: ModuleFacts) -> set[str]:
     } | {"TYPE_CHECKING"}
 
 
-def _evaluated(node: ast.AST, off: set[str]) -> Iterator[ast.Name]:
-    """Names that are read when the code runs; annotations, and what is tried, are left out."""
-    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+def _evaluated(node: ast.AST, off: set[str], local: frozenset[str]) -> Iterator[ast.Name]:
+    """Names of the module that are read when the code runs; annotations, and what is tried, are left out."""
+    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id not in local:
         yield node
     if isinstance(node, ast.Try | ast.AnnAssign | ast.arg):
         parts: list[ast.AST] = []
@@ -122,11 +122,34 @@ def _evaluated(node: ast.AST, off: set[str]) -> Iterator[ast.Name]:
     elif isinstance(node, ast.If) and _is_off(node.test, off):
         parts = list(node.orelse)
     elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        local |= _bound(node)
         parts = [*node.decorator_list, node.args, *node.body]
+    elif isinstance(node, ast.Lambda):
+        local |= {arg.arg for arg in walk(node.args) if isinstance(arg, ast.arg)}
+        parts = children(node)
     else:
         parts = children(node)
+    behind = {id(part) for part in _behind_the_end(node)}
     for part in parts:
-        yield from _evaluated(part, off)
+        if id(part) not in behind:
+            yield from _evaluated(part, off, local)
+
+
+def _bound(function: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:
+    """The names of a function's own: parameters, and what its statements set."""
+    own = [node for statement in function.body for node in own_nodes(statement)]
+    shared = {name for node in own if isinstance(node, ast.Global) for name in node.names}
+    found = {arg.arg for arg in walk(function.args) if isinstance(arg, ast.arg)}
+    return (found | {name for node in own for name, _ in _sets(node)}) - shared
+
+
+def _behind_the_end(node: ast.AST) -> Iterator[ast.stmt]:
+    """Statements that stand behind a raise or return of their block: they never run."""
+    for name in ("body", "orelse", "finalbody"):
+        block = getattr(node, name, None)
+        ends = [isinstance(part, ast.Raise | ast.Return) for part in block] if isinstance(block, list) else []
+        if True in ends and isinstance(block, list):
+            yield from block[ends.index(True) + 1 :]
 
 
 def _is_off(test: ast.expr, off: set[str]) -> bool:

@@ -10,7 +10,7 @@ from typing import TypeVar
 from ..facts.module import ClassFacts
 from ..finding import Evidence, Place
 from ..language import tr
-from ..project.project import Project, dotted_name
+from ..project.project import External, Project, dotted_name
 from .events import Event, Site
 from .verdicts import at, first_certain, site_place
 
@@ -73,12 +73,12 @@ def signature_is_known(project: Project, cls: ClassFacts, method: str) -> bool:
     for entry in order:
         if isinstance(entry, ClassFacts) and ("__call__" in entry.methods or _makes_another(entry, method)):
             return False
-    text = cls.text
-    if (
-        f"self.{method} =" in text
-        or f"{cls.name}.{method} =" in cls.module.text
-        or f"setattr({cls.name}" in cls.module.text
-    ):
+    if method == "forward" and not any(isinstance(entry, External) for entry in order):
+        return False  # a mixin: what calls `forward`, and with what, is the matter of another class
+    own = f"self.{method} ="
+    if any(own in other.text and cls in project.mro(other) for other in project.classes()):
+        return False  # an object of it, or of a subclass, has a method of its own
+    if f"{cls.name}.{method} =" in cls.module.text or f"setattr({cls.name}" in cls.module.text:
         return False
     return all(_is_neutral(decorator) for decorator in cls.methods[method].decorator_list)
 

@@ -13,7 +13,12 @@ class Head(nn.Module):
         super().__init__()
         self.scale = Scale()
         self.out = RowParallelLinear(
-            dim, dim, config=config, init_method=config.init_method, bias=True, input_is_parallel=False,
+            dim,
+            dim,
+            config=config,
+            init_method=config.init_method,
+            bias=True,
+            input_is_parallel=False,
             skip_bias_add=False,
         )
 

@@ -14,7 +14,12 @@ class Mixer(nn.Module):
         super().__init__()
         self.inner = Plain()
         self.out = RowParallelLinear(
-            dim, dim, config=config, init_method=config.init_method, bias=True, input_is_parallel=False,
+            dim,
+            dim,
+            config=config,
+            init_method=config.init_method,
+            bias=True,
+            input_is_parallel=False,
             skip_bias_add=False,
         )
 

@@ -25,7 +25,12 @@ class Mixer(nn.Module):
         self.grid = grid
         self.inner = Reduced() if grid == Grid.REDUCED else Regular()
         self.out = RowParallelLinear(
-            dim, dim, config=config, init_method=config.init_method, bias=True, input_is_parallel=False,
+            dim,
+            dim,
+            config=config,
+            init_method=config.init_method,
+            bias=True,
+            input_is_parallel=False,
             skip_bias_add=False,
         )
 
