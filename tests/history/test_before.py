@@ -31,7 +31,7 @@ def test_the_same_commit_is_looked_at_once(git: Git, tmp_path: Path, runs: list[
     assert lines(new(tmp_path)) == first and len(runs) == 1
     (tmp_path / "model.py").write_text(HEAD + "\n" + FAULT + FAULT + TAIL)
     again = lines(new(tmp_path))
-    assert len(again) == len(first) and again != first and len(runs) == 1
+    assert again != first and len(runs) == 1
     git("commit", "-am", "two")
     (tmp_path / "model.py").write_text(HEAD + FAULT + FAULT + FAULT + TAIL)
     assert len(lines(new(tmp_path))) == 2 and len(runs) == 2
