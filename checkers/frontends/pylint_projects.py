@@ -18,7 +18,8 @@ from ..files.roots import Folders, project_root
 from ..finding import Finding
 from ..history.baseline import Baseline
 from ..language import tr
-from ..settings import Settings, SettingsError, load_settings, sizes
+from ..settings import Settings, SettingsError, sizes
+from .project import settings_of
 
 
 class AnalysisError(Exception):
@@ -126,4 +127,4 @@ def _settings(root: Path, options: Namespace) -> Settings:
             raise SettingsError("onescience-tp: write sizes such as 1,2,4,8") from None
     if options.onescience_profile:
         given["profile"] = options.onescience_profile
-    return replace(load_settings(root), plugins=(), **given)
+    return replace(settings_of(root), **given)
