@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import io
 import json
+import re
 import shutil
 import subprocess
 import tarfile
@@ -157,8 +158,23 @@ def cases(sets: Path, folder: Path) -> Iterator[Fault]:
         rows = [row.split()[0] for row in (sets / "cases" / name / "expect.txt").read_text().splitlines()
                 if row and row[0] != "#"]  # fmt: skip
         lines = [(row.removeprefix("bad/").split(":")[0], int(row.split(":")[1])) for row in rows]
+        lines += _unlike(base / "bad.py", base / "good.py") if text else []
         run = Try("case", [], tp * pp)
         yield Fault(name, "cases", name, base, [], [run], ["."], {"run.py": program(name, text)}, lines)
+
+
+def _unlike(bad: Path, good: Path) -> list[tuple[str, int]]:
+    """The lines of the bad side that the good side does not have, comments apart."""
+    wrong, right = (
+        [re.sub(r"\s+#.*", "", line) for line in path.read_text().splitlines()] for path in (bad, good)
+    )
+    return [
+        (bad.name, line + 1)
+        for tag, start, end, _, _ in difflib.SequenceMatcher(None, wrong, right, False).get_opcodes()
+        if tag != "equal"
+        for line in range(start, end)
+        if wrong[line].strip()
+    ]
 
 
 def own(sets: Path, folder: Path) -> Iterator[Fault]:

@@ -8,7 +8,7 @@ import re
 from typing import TYPE_CHECKING
 
 from .callers import called, classes, functions, guards, setters
-from .makers import SHAPE_KINDS, entries, forward_of, keys_of, makes, own_construction, renames
+from .makers import SHAPE_KINDS, entries, forward_of, hands_on, keys_of, makes, own_construction, renames
 from .reading import Scope, at_module_level, calls_at, function_of, names_of, read, scope_of
 from .sources import Sources, SourceText
 
@@ -123,7 +123,7 @@ def _returns(walk: Walk, scope: Scope, name: str, strength: float) -> None:
         if not isinstance(node, ast.Return) or node.value is None:
             continue
         pair = walk.kind == "pair-as-tensor" and isinstance(node.value, ast.Tuple)
-        made = makes(node.value, walk.kind)
+        made = makes(node.value, walk.kind) or (walk.kind == "dtype-mismatch" and not hands_on(node.value))
         weight = 70.0 if pair else 38.0 if made else 24.0
         walk.hint(scope.source, node.lineno, weight * strength, "returned-here", name=name)
         into_layers(walk, node.value, scope, name, strength * 0.85)

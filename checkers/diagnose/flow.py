@@ -173,7 +173,8 @@ class Walk:
         value = getattr(made, "value", None)
         text = ast.unparse(value) if value is not None else ""
         if "input_tensor" in text:
-            self.hint(scope.source, made.lineno, 43.5 * strength, "received-here", name=name)
+            weight = 37.0 if self.kind in ("shapes-do-not-fit", "dtype-mismatch") else 43.5
+            self.hint(scope.source, made.lineno, weight * strength, "received-here", name=name)
             for line in orders(made, self.sources):
                 self.hint(scope.source, line, 96.0, "other-order")
             if scope.owner is not None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from ..finding import Finding
 from ..rule import Symptom
-from .callers import classes, setters
+from .callers import called, classes, functions, setters
 from .candidate import Hint, reason
 from .kinds import Kind
 from .sources import Sources, SourceText, Spot
@@ -79,7 +79,7 @@ def finding_hints(
         yield Hint(path, line, weight, reason(why, symbol=finding.symbol), finding)
         if text:
             yield Hint(path, line, 1.0, reason(text), finding)
-        yield from _evidence(finding, weight, passed, sources)
+        yield from _evidence(finding, weight, passed, sources, kind.name == "index-out-of-range")
         yield from _other_side(finding, weight, sources)
 
 
@@ -89,6 +89,8 @@ def _other_side(finding: Finding, weight: float, sources: Sources) -> Iterator[H
     if source is None:
         return
     yield from _gathered(finding, weight, sources)
+    if finding.symbol == "file-name-lacks-axis":
+        yield from _file_name(finding, weight, source, sources)
     if finding.symbol == "full-heads-on-sharded-value":
         yield from _undivided(finding, weight, source)
     if finding.symbol in ("label-missing-on-last-stage", "none-on-some-ranks", "attribute-never-set"):
@@ -104,6 +106,18 @@ def _other_side(finding: Finding, weight: float, sources: Sources) -> Iterator[H
                         reason("evidence", symbol=finding.symbol),
                         finding,
                     )
+
+
+def _file_name(finding: Finding, weight: float, source: SourceText, sources: Sources) -> Iterator[Hint]:
+    """The function of this project that puts the name together which a call was given."""
+    start, end = source.statement(finding.place.line)
+    names = [called(n) for n in source.nodes if isinstance(n, ast.Call) and start <= n.lineno <= end]
+    for name in dict.fromkeys(names):
+        for where, maker in functions(name, sources):
+            for node in ast.walk(maker):
+                if isinstance(node, ast.Return) and any(isinstance(n, ast.JoinedStr) for n in ast.walk(node)):
+                    why = reason("evidence", symbol=finding.symbol)
+                    yield Hint(where.path, node.lineno, weight + 4, why, finding)
 
 
 def _gathered(finding: Finding, weight: float, sources: Sources) -> Iterator[Hint]:
@@ -166,7 +180,9 @@ def _raised_in_it(finding: Finding, passed: Passed, sources: Sources) -> int:
     return line if finding.place.line in heads else finding.place.line
 
 
-def _evidence(finding: Finding, weight: float, passed: Passed, sources: Sources) -> Iterator[Hint]:
+def _evidence(
+    finding: Finding, weight: float, passed: Passed, sources: Sources, index: bool
+) -> Iterator[Hint]:
     """The steps of a finding's chain: one of them may be what has to be changed."""
     source = sources.text(finding.place.path)
     around = source.enclosing(finding.place.line) if source is not None else []
@@ -178,7 +194,7 @@ def _evidence(finding: Finding, weight: float, passed: Passed, sources: Sources)
             -4.0
             if raised
             else -24.0
-            if number == 0 and other and finding.symbol in _MADE_ELSEWHERE
+            if number == 0 and other and finding.symbol in _MADE_ELSEWHERE and not index
             else 9.0 + 4 * number
             if (os.path.abspath(step.path), step.line) in passed.lines or number == 0
             else 30.0 + 4 * number
