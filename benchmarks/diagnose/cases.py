@@ -101,7 +101,7 @@ RUNS: dict[str, tuple[int, int, str]] = {
     "local-drop-rates": (1, 2, "bad.EncoderStage([1, 1], config=cfg)"),
     "local-heads-on-replicated": (2, 1, "bad.WholeAttention(64, 4, cfg)(torch.randn(2, 5, 64))"),
     "loss-unpacks-two-of-three": (
-        1, 2, "model = bad.TwoHeads(cfg, 64, first, last)\n"
+        1, 2, "model = bad.TwoHeads(cfg, 64, first, last)\nmodel.model_type = None\n"
         + SCHEDULE.format(step="bad.forward_step", data="iter([(torch.randn(8, 2, 64), torch.randn(8, 2, 64))] * 2)"),
     ),
     "mask-between-stages": (

@@ -7,7 +7,7 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
-from .callers import called, classes, functions, guards, setters
+from .callers import called, classes, crossed, functions, guards, setters
 from .makers import SHAPE_KINDS, entries, forward_of, hands_on, keys_of, makes, own_construction, renames
 from .reading import Scope, at_module_level, calls_at, function_of, names_of, read, scope_of
 from .sources import Sources, SourceText
@@ -194,7 +194,7 @@ def constructions(walk: Walk, first: int) -> None:
                 for _, node in setters(owner, attribute):
                     if "**" in ast.unparse(node):
                         continue
-                    weight = (43.0 if own and number == first else 24.0) * strength
+                    weight = (48.0 if own and number == first else 24.0) * strength
                     walk.hint(outer.source, node.lineno, weight, "built-here", name=attribute)
         strength *= 0.85
 
@@ -230,3 +230,13 @@ def asks_not(walk: Walk, first: int) -> None:
         and any(True for _ in setters(inner.owner, found[2]))
     ):
         walk.hint(outer.source, walk.spots[first + 1].line, 99.0, "asks-not", name=found[2])
+
+
+def crossings(walk: Walk) -> None:
+    """Calls on the way whose arguments carry each other's names."""
+    for number, spot in enumerate(walk.spots[1:8], 1):
+        callee = function_of(walk.spots[number - 1])
+        for call in calls_at(spot) if callee is not None else ():
+            names = crossed(call, callee)
+            if names:
+                walk.hint(spot.source, call.lineno, 72.0, "crossed", name=" / ".join(names))

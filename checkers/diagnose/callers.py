@@ -106,6 +106,8 @@ def crossed(call: ast.Call, callee: ast.FunctionDef | None) -> list[str]:
 def _last(value: ast.expr) -> str:
     if isinstance(value, ast.Attribute):
         return value.attr
+    if isinstance(value, ast.Subscript) and isinstance(value.slice, ast.Constant):
+        return str(value.slice.value)
     return value.id if isinstance(value, ast.Name) else ""
 
 

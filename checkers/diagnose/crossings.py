@@ -28,4 +28,4 @@ def crossed_calls(spots: Sequence[Spot], sources: Sources) -> Iterator[Hint]:
                 crossing = crossed(node, None)
                 if crossing:
                     line = next(k.value.lineno for k in node.keywords if k.arg == crossing[0])
-                    yield Hint(path, line, 70.0, reason("crossed", name=" / ".join(crossing)))
+                    yield Hint(path, line, 96.0, reason("crossed", name=" / ".join(crossing)))

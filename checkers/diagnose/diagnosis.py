@@ -123,7 +123,10 @@ def rank_causes(
             replace(h, weight=h.weight * scale) for h in walk_back(found, sources, kind, framework, message)
         ]
     if waits:
-        hints += rank_tests([found for found in spots if found], sources)
+        tests = rank_tests([found for found in spots if found], sources)
+        hints += [
+            replace(hint, weight=hint.weight * 0.35) if framework(hint.path) else hint for hint in tests
+        ]
     hints += loss_contract(first_told, sources) if (first_told := chains[0] if chains else None) else []
     if kind in _SHAPES:
         hints += crossed_calls([spot for found in spots for spot in found], sources)

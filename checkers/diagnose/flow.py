@@ -1,8 +1,7 @@
 """From the line that failed backwards along the traceback: where its value came from.
 
-A value is followed by name: to its last assignment, from a parameter to the argument in the frame that called, from
-`self.attr` to where the object is built, from a call to what the function returns. Nothing is run, and what cannot be
-followed ends the walk.
+A value is followed by name: to its last assignment, from a parameter to the argument in the frame that called, from an
+attribute to where the object is built, from a call to what is returned. What cannot be followed ends the walk.
 """
 
 from __future__ import annotations
@@ -14,10 +13,19 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from .beyond import asks_not, constructions, into_functions, into_layers, of_module, to_entries
-from .callers import built, crossed, guards, handed, kept, orders
+from .beyond import asks_not, constructions, crossings, into_functions, into_layers, of_module, to_entries
+from .callers import built, guards, handed, kept, orders
 from .candidate import Hint, reason
-from .makers import SHAPE_KINDS, exclusive, hands_on, layer_inputs, makes, renames, targets_alone
+from .makers import (
+    SHAPE_KINDS,
+    exclusive,
+    hands_on,
+    layer_inputs,
+    makes,
+    renames,
+    said_otherwise,
+    targets_alone,
+)
 from .reading import (
     Scope,
     assignments,
@@ -39,6 +47,7 @@ _FRAMEWORK = 0.35  # what hints in the training framework count: it is used by o
 _MOST_STEPS = 300
 _WEAKEST = 0.25
 _MADE = ("shapes-do-not-fit", "widths-do-not-fit", "dtype-mismatch", "pair-as-tensor", "other")
+_LOOPED = ("pair-as-tensor", "other", "unpacking", "attribute-missing", "list-as-tensor")
 _IMPORTS = ("circular-import", "import-missing")
 
 
@@ -78,7 +87,7 @@ class Walk:
             if not spot.passes_on:
                 self.hint(spot.source, spot.line, 19.0, "refused-here" if refuses(spot) else "raised-here")
         constructions(self, first)
-        self._crossings()
+        crossings(self)
         asks_not(self, first)
         # A check of the framework that refuses knows best where the value came from.
         self.start = first
@@ -99,6 +108,8 @@ class Walk:
             weight = 12.0  # the call that started everything
         if not spot.same:
             weight *= 0.4
+        elif innermost and re.search(r"Unexpected key\(s\) in state_dict: \"\w+\"[,.]", self.message):
+            weight = 90.0  # what is loaded is no state of a model
         elif innermost and self.kind in SHAPE_KINDS and only_parameters(spot):
             weight -= 7.0  # a helper: what it was given is at fault
         self.hint(spot.source, spot.line, weight, "raised-here" if innermost else "called-here")
@@ -113,19 +124,10 @@ class Walk:
     def hint(self, source: SourceText, line: int, weight: float, key: str, **fields: object) -> None:
         self.hints.append(Hint(source.path, line, weight, reason(key, **fields)))
 
-    def _crossings(self) -> None:
-        """Calls on the way whose arguments carry each other's names."""
-        for number, spot in enumerate(self.spots[1:8], 1):
-            callee = function_of(self.spots[number - 1])
-            for call in calls_at(spot) if callee is not None else ():
-                names = crossed(call, callee)
-                if names:
-                    self.hint(spot.source, call.lineno, 72.0, "crossed", name=" / ".join(names))
-
     def _values(self, number: int, strength: float) -> None:
         spot = self.spots[number]
         scope = scope_of(spot, number)
-        names, attributes, layers = read(spot)
+        names, attributes, layers = read(spot, "not callable" in self.message)
         if not spot.same:  # the line is of another version: only the names of layers still say something
             names, attributes = [], re.findall(r"\bself\.(\w+)", spot.frame.code)
         found = statement_of(spot)
@@ -141,6 +143,8 @@ class Walk:
         for path, line, weight, key, fields in built(scope.owner, attribute, scope.source, self.sources):
             if is_layer and key == "built-here" and self.kind in ("widths-do-not-fit", "transpose-of-many"):
                 weight = 48.0  # a product that does not fit: the layer is declared otherwise than it is used
+            elif key == "built-here" and self.kind in SHAPE_KINDS[:-1] and strength == 1.0:
+                weight = 41.5  # an operand of the line that failed
             self.hints.append(Hint(path, line, weight * strength, reason(key, **fields)))
         for line in kept(scope.owner, attribute):
             self.hint(scope.source, line, 50.0 * strength, "kept-in-part", name=attribute)
@@ -170,7 +174,7 @@ class Walk:
             of_module(self, name, scope, strength)
 
     def _assigned(self, name: str, made: ast.stmt, scope: Scope, strength: float) -> None:
-        value = getattr(made, "value", None)
+        value = getattr(made, "value", None) or getattr(made, "iter", None)
         text = ast.unparse(value) if value is not None else ""
         if "input_tensor" in text:
             weight = 37.0 if self.kind in ("shapes-do-not-fit", "dtype-mismatch") else 43.5
@@ -181,9 +185,14 @@ class Walk:
                 for line in kept(scope.owner, "input_tensor"):
                     self.hint(scope.source, line, 50.0 * strength, "kept-in-part", name="input_tensor")
             return
+        if isinstance(made, ast.For) and self.kind in _LOOPED:
+            self.hint(scope.source, made.lineno, 47.0 * strength, "made-here", name=name)
+            return
         weight = self._weight_of(value, text, scope, name in targets_alone(made))
         self.hint(scope.source, made.lineno, weight * strength, "made-here", name=name)
         if self.none and scope.function is not None:
+            for line in said_otherwise(scope.function):
+                self.hint(scope.source, line, 112.0, "said-otherwise")
             for depth, line in enumerate(guards(scope.function, made)):
                 ranks = 6.0 if "rank" in scope.source.lines[line - 1] else 0.0
                 weight = (51.0 - 4 * depth + ranks) * strength
@@ -196,7 +205,7 @@ class Walk:
         through = layer_inputs(value)
         for part in ast.walk(value):
             if isinstance(part, ast.Name) and part.id != "self":
-                less = 0.6 if part.id in through and self.kind in SHAPE_KINDS else 0.85
+                less = 0.6 if part.id in through and self.kind in SHAPE_KINDS else 0.92
                 self.name(part.id, scope, made.lineno, strength * less)
 
     def _weight_of(self, value: ast.expr | None, text: str, scope: Scope, named: bool) -> float:
@@ -282,7 +291,7 @@ class Walk:
 def walk_back(
     spots: Sequence[Spot], sources: Sources, kind: str, framework: Callable[[str], bool], message: str
 ) -> list[Hint]:
-    """The hints of one traceback; `spots` outermost first."""
+    """The hints of one traceback, outermost first."""
     return Walk(list(reversed(spots)), sources, kind, framework, message).run()
 
 

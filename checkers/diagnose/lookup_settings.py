@@ -27,7 +27,10 @@ def yaml_key(found: re.Match[str], sources: Sources) -> Iterator[Hint]:
             continue
         for number, text in enumerate(source.lines, 1):
             if re.match(rf"\s*{re.escape(key)}\s*:", text):
-                yield Hint(path, number, 60.0 if named else 20.0, reason("set-in-yaml", name=key))
+                value = re.search(rf"\b{re.escape(key)} \((\d+)\)", found.string)
+                said = named and value is not None and re.search(rf"(?<!\d){value[1]}(?!\d)", text)
+                weight = 104.0 if said else 60.0 if named else 20.0
+                yield Hint(path, number, weight, reason("set-in-yaml", name=key))
 
 
 def style(found: re.Match[str], sources: Sources) -> Iterator[Hint]:

@@ -25,7 +25,7 @@ def stage_shapes(found: re.Match[str], sources: Sources) -> Iterator[Hint]:
     batch = same_count and all(a[1:] == b[1:] for a, b in zip(sent, declared, strict=True))
     consistent = in_order and _taken_as_sent(stage, sources)
     odd = [n for n, (a, b) in enumerate(zip(sent, declared, strict=False)) if a != b] if same_count else []
-    returned = 40.0 if consistent else 48.0 if in_order or not same_count else 36.0
+    returned = 40.0 if consistent else 92.0 if in_order else 36.0 if same_count else 48.0
     for source in sources.having("tage"):
         yield from _stage_returns(source, stage, returned)
         if len(odd) == 1 and not batch:
@@ -184,11 +184,13 @@ def no_gradient(found: re.Match[str], sources: Sources) -> Iterator[Hint]:
 
 def loss_contract(failure: Failure, sources: Sources) -> Iterator[Hint]:
     """A failure where Megatron's schedule takes apart what the loss function returned: the returns of that function."""
-    last = failure.frames[-1] if failure.frames else None
-    if last is None or not last.path.endswith("schedules.py") or not last.function.startswith("forward_step"):
+    own = [frame for frame in failure.frames[-3:] if frame.path.endswith("schedules.py")]
+    last = own[-1] if own else None
+    if last is None or not last.function.startswith(("forward_step", "forward_backward")):
         return
-    if "forward_step_func(" in last.code:
+    if re.search(r"(?:forward_step|forward_step_func|backward_step|recv_\w+|send_\w+|p2p\w*)\(", last.code):
         return
+    wanted = 1 if "num_tokens" in last.code and not last.code.startswith("output_tensor") else 0
     names = {
         part.id
         for source in sources.having("def forward_step")
@@ -205,3 +207,25 @@ def loss_contract(failure: Failure, sources: Sources) -> Iterator[Hint]:
                 for part in ast.walk(node):
                     if isinstance(part, ast.Return):
                         yield Hint(source.path, part.lineno, 66.0, reason("loss-contract"))
+                        elements = part.value.elts if isinstance(part.value, ast.Tuple) else []
+                        if len(elements) == 3:
+                            made = _last_made(source, elements[wanted], part.lineno)
+                            yield from (replace(hint, weight=52.0 + 20 * wanted) for hint in made)
+
+
+def stage_flags(found: re.Match[str], sources: Sources) -> Iterator[Hint]:
+    """A stage that sends something else than a stage of its place does: who tells it which ends it has."""
+    for source in sources.having("_process"):
+        for node in source.nodes:
+            if isinstance(node, ast.Call) and {"pre_process", "post_process"} & {
+                k.arg for k in node.keywords
+            }:
+                yield Hint(source.path, node.lineno, 52.0, reason("stage-flags-here"))
+
+
+def transfer_sizes(found: re.Match[str], sources: Sources) -> Iterator[Hint]:
+    """Ranks that wait for a transfer: the sizes that it was told, and those of the batches."""
+    for source in sources.having("batch_size"):
+        for node in source.nodes:
+            if isinstance(node, ast.keyword) and node.arg in ("micro_batch_size", "seq_length", "batch_size"):
+                yield Hint(source.path, node.value.lineno, 34.0, reason("batch-declared-here"))

@@ -10,7 +10,7 @@ from .callers import calls_of, classes, functions, guards, setters
 from .candidate import Hint, Reason, reason
 from .lookup_parameters import parameter, shaped
 from .lookup_settings import number_key, quoted_key, style, unwritten_key, value_of_key, yaml_key
-from .lookup_stages import no_gradient, sent_tensor, stage_count, stage_shapes
+from .lookup_stages import no_gradient, sent_tensor, stage_count, stage_flags, stage_shapes, transfer_sizes
 from .sources import Sources
 
 Lookup = Callable[[re.Match[str], Sources], Iterator[Hint]]
@@ -19,7 +19,7 @@ Lookup = Callable[[re.Match[str], Sources], Iterator[Hint]]
 def message_hints(message: str, sources: Sources) -> Iterator[Hint]:
     """Every place that the message leads to by its names."""
     for pattern, lookup in _LOOKUPS:
-        for found in list(re.finditer(pattern, message))[:8]:
+        for found in list({m[0]: m for m in re.finditer(pattern, message)}.values())[:8]:
             yield from lookup(found, sources)
 
 
@@ -152,6 +152,8 @@ _LOOKUPS: tuple[tuple[str, Lookup], ...] = (
     (r"(?<!section )'(\w+)'", quoted_key),
     (r"\b([a-z]\w{3,}) \((\d+)\)", value_of_key),
     (r"recv_backward", no_gradient),
+    (r"Mismatch in shape: grad_output", stage_flags),
+    (r"(?:recv|send)_(?:for|back)ward\b", transfer_sizes),
     (r"rng state [\w-]+ is not added", _seeds),
     (r"have a parameter (\w+)\.", _own_parameter),
     (r"\b([a-z]\w{5,})\b", _named_function),

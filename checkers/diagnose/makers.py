@@ -59,6 +59,25 @@ def renames(value: ast.AST) -> bool:
     return isinstance(value, ast.Name)
 
 
+_ENDS = (("first", "last"), ("last", "first"), ("pre", "post"), ("post", "pre"))
+
+
+def said_otherwise(function: ast.FunctionDef) -> Iterator[int]:
+    """Assignments whose name says one end of the pipeline and whose value asks for the other."""
+    for node in ast.walk(function):
+        if (
+            isinstance(node, ast.Assign)
+            and isinstance(node.targets[0], ast.Name)
+            and isinstance(node.value, ast.Call)
+        ):
+            name, asked = node.targets[0].id, called(node.value)
+            if any(
+                one in name and other not in name and other in asked and one not in asked
+                for one, other in _ENDS
+            ):
+                yield node.lineno
+
+
 def targets_alone(made: ast.stmt) -> set[str]:
     """The name that an assignment sets, where it is one and another than the value's own."""
     target = made.targets[0] if isinstance(made, ast.Assign) else None
@@ -69,7 +88,7 @@ def targets_alone(made: ast.stmt) -> set[str]:
 
 def hands_on(value: ast.AST) -> bool:
     """Whether an expression only fetches: a name, an attribute, an entry, a call with such arguments."""
-    return not any(
+    return not isinstance(value, ast.Constant) and not any(
         isinstance(
             node, (ast.BinOp, ast.Slice, ast.Compare, ast.Dict, ast.List, ast.ListComp, ast.IfExp, ast.BoolOp)
         )

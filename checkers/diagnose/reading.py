@@ -33,7 +33,7 @@ def function_of(spot: Spot) -> ast.FunctionDef | None:
     return next((node for node in reversed(around) if isinstance(node, ast.FunctionDef)), None)
 
 
-def read(spot: Spot) -> tuple[list[str], list[str], set[str]]:
+def read(spot: Spot, not_callable: bool = False) -> tuple[list[str], list[str], set[str]]:
     """Names and attributes of `self` that the failing expression reads, the part under the carets if there is one,
     and those attributes that it calls."""
     found = _marked(spot) or statement_of(spot)
@@ -42,7 +42,7 @@ def read(spot: Spot) -> tuple[list[str], list[str], set[str]]:
     layers: set[str] = set()
     heads = {id(node.func) for node in ast.walk(found) if isinstance(node, ast.Call)} if found else set()
     for node in ast.walk(found) if found is not None else ():
-        if isinstance(node, ast.Name) and node.id != "self" and id(node) not in heads:
+        if isinstance(node, ast.Name) and node.id != "self" and (id(node) not in heads or not_callable):
             names.append(node.id)
         elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
             attributes.append(node.attr)
@@ -127,7 +127,7 @@ def assignments(scope: Scope, name: str, line: int) -> Iterator[tuple[ast.stmt, 
         found = [
             node
             for node in ast.walk(owner)
-            if isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign))
+            if isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.For))
             and node.lineno < limit
             and name in targets(node)
         ]
@@ -145,7 +145,7 @@ def at_module_level(source: SourceText, name: str) -> ast.Assign | ast.AnnAssign
     return None
 
 
-def targets(node: ast.Assign | ast.AnnAssign | ast.AugAssign) -> set[str]:
+def targets(node: ast.Assign | ast.AnnAssign | ast.AugAssign | ast.For) -> set[str]:
     """The names that an assignment sets."""
     nodes = node.targets if isinstance(node, ast.Assign) else [node.target]
     return {part.id for target in nodes for part in ast.walk(target) if isinstance(part, ast.Name)}

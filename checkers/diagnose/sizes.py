@@ -11,7 +11,7 @@ from .sources import Sources
 
 _LEAST = 14.0  # weight of a hint to which sizes add
 _SHARE = re.compile(
-    r"gather|scatter|reduce_from|copy_to|tp_size|world_size|_local|_per_rank|parallel|(?://|/) *tp|tp\b"
+    r"repeat|gather|scatter|reduce_from|copy_to|tp_size|world_size|_local|_per_rank|parallel|(?://|/) *tp|tp\b"
 )
 _ONE = re.compile(r"\[:-1\]|\[1:\]|[+-] 1\b|randint\(|arange\(")
 _AXES = re.compile(
@@ -53,7 +53,7 @@ def _looks(message: str, sources: Sources) -> tuple[re.Pattern[str] | None, str]
     if len(found) == 2 and min(found) > 0:
         small, large = sorted(found)
         batches = {int(size) for source in sources.having("batch") for size in _BATCH.findall(source.text)}
-        if small > 1 and len({small, large} & batches) == 1 and large - small > 1:
+        if small > 1 and len({small, large} & batches) == 1 and large - small > 1 and large != 2 * small:
             return _AXES, "sizes-exchanged"
         if large - small == 1 and small > 2:
             return _ONE, "sizes-one-apart"
