@@ -4,10 +4,11 @@ object that failed."""
 from __future__ import annotations
 
 import ast
+import builtins
 import re
 from typing import TYPE_CHECKING
 
-from .callers import called, classes, crossed, functions, guards, setters
+from .callers import called, classes, crossed, functions, guards, misplaced, setters
 from .makers import SHAPE_KINDS, entries, forward_of, hands_on, keys_of, makes, own_construction, renames
 from .reading import Scope, at_module_level, calls_at, function_of, names_of, read, scope_of
 from .sources import Sources, SourceText
@@ -132,7 +133,7 @@ def _returns(walk: Walk, scope: Scope, name: str, strength: float) -> None:
                 walk.name(part.id, scope, node.lineno, strength * 0.85)
 
 
-def into_functions(walk: Walk, value: ast.expr, scope: Scope, strength: float) -> None:
+def into_functions(walk: Walk, value: ast.AST, scope: Scope, strength: float) -> None:
     """What a function of the project returns, also one that was handed over as an argument."""
     for call in ast.walk(value):
         if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
@@ -148,7 +149,10 @@ def into_functions(walk: Walk, value: ast.expr, scope: Scope, strength: float) -
                     path = walk.kind == "checkpoint-load" and any(
                         isinstance(part, ast.JoinedStr) for part in ast.walk(node.value)
                     )
-                    weight = 54.0 if nothing or path else 30.0 if makes(node.value, walk.kind) else 22.0
+                    few = walk.kind == "unpacking" and not isinstance(node.value, ast.Tuple)
+                    weight = (
+                        54.0 if nothing or path or few else 30.0 if makes(node.value, walk.kind) else 22.0
+                    )
                     walk.hint(source, node.lineno, weight * strength, "returned-here", name=name)
                     for test in guards(function, node) if nothing else ():
                         walk.hint(source, test, 56.0 * strength, "only-under-this-test", name=name)
@@ -238,5 +242,20 @@ def crossings(walk: Walk) -> None:
         callee = function_of(walk.spots[number - 1])
         for call in calls_at(spot) if callee is not None else ():
             names = crossed(call, callee)
+            if not names and callee is not None and called(call) not in dir(builtins):
+                names = misplaced(call, callee) if callee.name in ("forward", called(call)) else []
             if names:
-                walk.hint(spot.source, call.lineno, 72.0, "crossed", name=" / ".join(names))
+                walk.hint(spot.source, call.lineno, 96.0, "crossed", name=" / ".join(names))
+    if re.search(r"must be Tensor, not [A-Z]\w+$", walk.message.split("\n")[0]):
+        _uncalled(walk)
+
+
+def _uncalled(walk: Walk) -> None:
+    """A layer that is handed over and not called: `self.mlp(self.norm)`."""
+    for number, spot in enumerate(walk.spots[:6]):
+        owner = scope_of(spot, number).owner
+        for call in calls_at(spot):
+            for argument in call.args:
+                if isinstance(argument, ast.Attribute) and ast.unparse(argument.value) == "self":
+                    if _built_classes(owner, argument.attr, walk.sources):
+                        walk.hint(spot.source, call.lineno, 88.0, "not-called", name=argument.attr)

@@ -103,6 +103,19 @@ def crossed(call: ast.Call, callee: ast.FunctionDef | None) -> list[str]:
     return [name for name, value in pairs if value and value != name and (value, name) in pairs][:2]
 
 
+def misplaced(call: ast.Call, callee: ast.FunctionDef) -> list[str]:
+    """An argument given by position that carries the name of another parameter, which the call does not give."""
+    parameters = [
+        a.arg for a in (*callee.args.posonlyargs, *callee.args.args) if a.arg not in ("self", "ctx")
+    ]
+    named = {keyword.arg for keyword in call.keywords}
+    if None in named or any(isinstance(argument, ast.Starred) for argument in call.args):
+        return []
+    free = set(parameters[len(call.args) :]) - named
+    pairs = [(name, _last(value)) for name, value in zip(parameters, call.args, strict=False)]
+    return [part for name, value in pairs if value != name and value in free for part in (value, name)][:2]
+
+
 def _last(value: ast.expr) -> str:
     if isinstance(value, ast.Attribute):
         return value.attr

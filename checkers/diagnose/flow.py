@@ -17,6 +17,9 @@ from .beyond import asks_not, constructions, crossings, into_functions, into_lay
 from .callers import built, guards, handed, kept, orders
 from .candidate import Hint, reason
 from .makers import (
+    LOOPED,
+    MADE,
+    RETURNED,
     SHAPE_KINDS,
     exclusive,
     hands_on,
@@ -46,8 +49,6 @@ _FRAMES = (42.0, 27.0, 20.0, 15.0, 11.0)
 _FRAMEWORK = 0.35  # what hints in the training framework count: it is used by others, and right
 _MOST_STEPS = 300
 _WEAKEST = 0.25
-_MADE = ("shapes-do-not-fit", "widths-do-not-fit", "dtype-mismatch", "pair-as-tensor", "other")
-_LOOPED = ("pair-as-tensor", "other", "unpacking", "attribute-missing", "list-as-tensor")
 _IMPORTS = ("circular-import", "import-missing")
 
 
@@ -133,6 +134,8 @@ class Walk:
         found = statement_of(spot)
         if found is not None and spot.same:
             to_entries(self, found, strength)
+            if self.kind in RETURNED:
+                into_functions(self, found, scope, strength)
         for name in names:
             self.name(name, scope, spot.line, strength)
         for attribute in attributes if scope.owner is not None else ():
@@ -185,7 +188,7 @@ class Walk:
                 for line in kept(scope.owner, "input_tensor"):
                     self.hint(scope.source, line, 50.0 * strength, "kept-in-part", name="input_tensor")
             return
-        if isinstance(made, ast.For) and self.kind in _LOOPED:
+        if isinstance(made, ast.For) and self.kind in LOOPED:
             self.hint(scope.source, made.lineno, 47.0 * strength, "made-here", name=name)
             return
         weight = self._weight_of(value, text, scope, name in targets_alone(made))
@@ -216,7 +219,7 @@ class Walk:
             return 56.0
         if makes(value, self.kind):
             return 48.0 if self._far(scope) else 40.0
-        if self.kind in _MADE and hands_on(value):
+        if self.kind in MADE and hands_on(value):
             return 26.0 if self._far(scope) else 20.0
         return 46.0 if self._far(scope) else 30.0
 
@@ -280,11 +283,7 @@ class Walk:
             for part in ast.walk(argument):
                 if isinstance(part, ast.Name) and part.id != "self":
                     self.name(part.id, inner, spot.line, strength * 0.98)
-                elif (
-                    isinstance(part, ast.Attribute)
-                    and ast.unparse(part.value) == "self"
-                    and inner.owner is not None
-                ):
+                elif isinstance(part, ast.Attribute) and ast.unparse(part.value) == "self" and inner.owner:
                     self._attribute(part.attr, inner, strength * 0.98, False)
 
 

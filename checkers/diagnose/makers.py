@@ -17,6 +17,9 @@ _SHAPES = {
     "scatter_to_tensor_model_parallel_region", "reduce_scatter_to_sequence_parallel_region", "rearrange",
 }  # fmt: skip
 _DTYPES = {"float", "half", "bfloat16", "double", "to", "type", "long", "int", "type_as", "autocast"}
+MADE = ("shapes-do-not-fit", "widths-do-not-fit", "dtype-mismatch", "pair-as-tensor", "other")
+LOOPED = ("pair-as-tensor", "other", "unpacking", "attribute-missing", "list-as-tensor")
+RETURNED = ("unpacking", "pair-as-tensor", "list-as-tensor", "value-is-none")
 SHAPE_KINDS = ("shapes-do-not-fit", "widths-do-not-fit", "transpose-of-many", "index-out-of-range", "other")
 
 

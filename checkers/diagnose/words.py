@@ -28,6 +28,7 @@ SENTENCES: dict[str, Both] = {
     "said-otherwise": ("the name says one end of the pipeline, the call asks for the other", "变量名指流水线一端，调用却查询另一端"),
     "stage-flags-here": ("says which ends of the model a stage has", "在这里说明该 stage 拥有模型的哪一端"),
     "batch-declared-here": ("says the sizes that the transfers expect", "在这里声明传输所预期的尺寸"),
+    "not-called": ("the layer `%(name)s` is handed over and not called", "层 `%(name)s` 被直接传入而没有调用"),
     "asks-not": ("calls for `%(name)s` without asking whether this rank has it", "没有判断本 rank 是否有 `%(name)s` 就使用"),
     "lacks-key": ("lacks the key %(name)s", "缺少键 %(name)s"),
     "default-taken": ("does not give `%(name)s`, so the default is taken", "没有传 `%(name)s`，于是使用默认值"),
