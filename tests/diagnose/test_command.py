@@ -101,6 +101,32 @@ def test_what_is_no_whole_log_gets_clear_words(log: bytes, code: int, words: str
     assert "Traceback" not in text
 
 
+@pytest.mark.parametrize(
+    ("log", "words"),
+    [
+        (b"", "日志为空"),
+        (bytes(range(16)) * 500, "二进制"),
+        (b"epoch 1 loss 0.5\nepoch 2 loss 0.4\n", "没有发现失败"),
+        (b"w:1:1 [0] NCCL WARN slow link\n", "只有警告"),
+        ("\n".join(LOG.splitlines()[:3])[:-7].encode(), "截断"),
+        (LOG.replace(FUSER, "other/place/net.py").encode(), "另一个项目"),
+        (
+            LOG.replace("out, _ = self.mix(torch.cat([x, y], dim=-1))", "return self.old(x)").encode(),
+            "另一个版本",
+        ),
+    ],
+)
+def test_what_is_no_whole_log_gets_clear_words_in_chinese_and_json(log: bytes, words: str) -> None:
+    code, text = run("--lang", "zh", "-", log=log)
+    assert words in text, text
+    same, printed = run("--lang", "zh", "--format", "json", "-", log=log)
+    assert same == code
+    found = json.loads(printed)
+    assert found["kind"] and (words in "".join(found["notes"]) or found["kind"] == "none-seen"), found[
+        "notes"
+    ]
+
+
 def test_a_missing_log_is_said_in_a_line() -> None:
     outcome = CliRunner().invoke(app, ["diagnose", "no/such.log"])
     assert "no such file" in str(outcome.exception)

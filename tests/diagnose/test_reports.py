@@ -81,5 +81,13 @@ def test_ranks_that_joined_tell_from_where() -> None:
     assert story.failures[0].frames[0].path == "/srv/run/src/fields/models/splat.py"
 
 
+def test_dumps_of_a_flight_recorder_tell_who_did_not_come() -> None:
+    """Dumps of torch 2.13 from a run of ours: rank 1 slept while rank 0 was in its second all-reduce."""
+    story = story_of(read_logs([Path(__file__).parent / "recorder"]))
+    assert (story.kind.name, story.behind) == ("timed-out", [1])
+    assert (story.calls[0].operation, story.calls[0].number) == ("all_reduce", 2)
+    assert story.failures[0].frames[0].path == "/srv/run/average.py"
+
+
 def test_every_report_is_expected() -> None:
     assert {path.stem for path in REPORTS.iterdir()} == set(EXPECTED)
