@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
-from torch.utils.flop_counter import FlopCounterMode, sdpa_flop_count
+from torch.utils.flop_counter import sdpa_flop_count
+
+from .flops import FlopCounter
 
 if TYPE_CHECKING:
     from .results import StageFigures
@@ -55,14 +57,14 @@ class Live(TorchDispatchMode):
         self.now -= size
 
 
-def counter() -> FlopCounterMode:
+def counter() -> FlopCounter:
     """A counter of operations, for which what a kernel computes twice to save memory counts once."""
     attention = torch.ops.aten._scaled_dot_product_efficient_attention_backward
 
     def backward(grad_shape, query_shape, key_shape, value_shape, *args, out_shape=None, **kwargs) -> int:
         return 2 * sdpa_flop_count(query_shape, key_shape, value_shape)
 
-    return FlopCounterMode(display=False, custom_mapping={attention: backward})
+    return FlopCounter({attention: backward})
 
 
 def rank_bytes(stages: list[StageFigures], under_way: int, is_16_bit: bool) -> tuple[int, int]:

@@ -12,11 +12,11 @@ from pathlib import Path
 import torch
 import torch.distributed as dist
 from torch import nn
-from torch.utils.flop_counter import FlopCounterMode
 
 from ..errors import UserError
 from . import datasets, device, onestage
 from .collectives import Recorder
+from .flops import FlopCounter
 from .plan import Plan
 from .processes import say_doing
 from .results import Finding
@@ -200,6 +200,7 @@ def role(plan: Plan, tp_rank: int, overrides: dict[str, object] | None, only_ori
             data = datasets.look(plan, script, run.tracker, tp_rank, script.num_stages or plan.pp)
             run.findings += data.findings
             run.notes += data.notes
+    run.notes += run.workplace.masks.notes
     for (path, line), count in device.conditions.items():
         if run.tracker.owns(path):
             run.notes.append(
@@ -241,7 +242,7 @@ def _original(role: DryRun, script: Script) -> dict:
     arguments = role.tracker.arguments.get(id(original), {})
     refused: list[str] = []
     for shape in candidate_shapes(role.plan, arguments):
-        counter = FlopCounterMode(display=False)
+        counter = FlopCounter()
         try:
             with counter:
                 output = original(torch.empty(shape, device="meta"))

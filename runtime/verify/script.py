@@ -18,6 +18,7 @@ from torch import nn
 from ..errors import UserError
 from ..process_groups import pipeline_rank, seed_random_streams
 from . import tree
+from .masks import MaskFiles
 from .overrides import ConfigFiles
 from .plan import Plan
 from .tracking import Tracker, show_from
@@ -59,15 +60,18 @@ class Workplace:
     plan: Plan
     tracker: Tracker
     files: ConfigFiles
+    masks: MaskFiles
 
     @classmethod
     def prepare(cls, plan: Plan, overrides: dict[str, object] | None = None) -> Workplace:
         """Imports, configuration files, and watching; the devices come from `device`."""
-        workplace = cls(plan, Tracker(plan), ConfigFiles(plan.overrides if overrides is None else overrides))
+        files = ConfigFiles(plan.overrides if overrides is None else overrides)
+        workplace = cls(plan, Tracker(plan), files, MaskFiles(files))
         show_from(Path.cwd())
         os.chdir(Path(plan.script).parent)
         tree.install(plan)
         workplace.files.install()
+        workplace.masks.install()
         workplace.tracker.install()
         return workplace
 

@@ -26,12 +26,12 @@ def load_mask(mask_full, img_size) -> torch.Tensor | None:
             mask_full = np.load(mask_full)
         except (OSError, ValueError) as error:
             raise ValueError(f"no mask of land and ocean in {mask_full}: {error}") from error
-    mask = torch.as_tensor(mask_full) > 0.5
+    mask = np.asarray(mask_full) > 0.5
     if tuple(mask.shape) != tuple(img_size):
         raise ValueError(f"the mask has shape {list(mask.shape)}, the fields have {list(img_size)}")
     if not mask.any():
         raise ValueError("the mask has no ocean: 1 (or True) is ocean, 0 is land")
-    return mask
+    return torch.as_tensor(mask)
 
 
 def change_mask(mask: torch.Tensor, resolution) -> torch.Tensor:
