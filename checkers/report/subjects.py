@@ -71,7 +71,10 @@ class Subject:
 
     @cached_property
     def original_tree(self) -> ModuleTree | None:
-        return None if self.original is None else ModuleTree(self.analysis, [self.original])
+        if self.original is None:
+            return None
+        self.analysis.follow(self.original)
+        return ModuleTree(self.analysis, [self.original])
 
     @cached_property
     def classes(self) -> dict[int, ClassFacts]:

@@ -66,6 +66,20 @@ class Analysis:
         self.run_all()
         yield from self.objects.values()
 
+    def follow(self, cls: ClassFacts) -> None:
+        """Build a class to the end that had too few steps for it, as classes without parallel layers may have.
+
+        What is seen on the way is no part of the log.
+        """
+        self.run_all()
+        if id(cls) not in self.objects:
+            log, self.interpreter.log = self.interpreter.log, Log()
+            self._parallel.add(id(cls))
+            try:
+                self.run(cls)
+            finally:
+                self.interpreter.log = log
+
     def run(self, cls: ClassFacts) -> None:
         """Build the class with unknown arguments and run its methods, forward first."""
         interp = self.interpreter

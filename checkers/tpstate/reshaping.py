@@ -80,6 +80,8 @@ def divided(
     given = rest[0] if rest else next(iter(kwargs.values()), UNKNOWN)
     dim = kwargs.get("dim", rest[1] if len(rest) > 1 else Const(-1 if name.startswith("split_tensor") else 0))
     on_last = isinstance(dim, Const) and dim.value in (-1, 2)
+    if tensor.role == "cat of shards" and on_last:
+        tensor = tensor.but(role="")  # what was joined is taken apart again
     if tensor.role == "cat of loaded" and isinstance(given, Sym) and TP in given.tags:
         return Seq((), tensor.but(role="share of cat"))
     if tensor.tag == "argument" and not tensor.role and isinstance(given, Sym) and TP in given.tags:

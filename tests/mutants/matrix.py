@@ -36,10 +36,10 @@ def static(folder: Path) -> list[list]:
     return sorted([f.symbol, f.place.path, f.place.line] for f in result.findings)
 
 
-def run(folder: Path, layout: str) -> dict | None:
+def run(folder: Path, layout: str, script: str = trees.SCRIPT) -> dict | None:
     """The first finding of `verify --numbers`."""
     tp, pp = map(int, layout.split("x"))
-    target = find(folder / trees.SCRIPT)
+    target = find(folder / script)
     places = {"original": target.original, "roots": target.roots, "renamed": target.renamed}
     plan = verify.Plan(str(target.script), **places, tp=tp, pp=pp, limit=150)
     try:
@@ -60,7 +60,8 @@ def measure(mutant: dict) -> dict:
     with trees.tree(mutant) as folder:
         os.chdir(folder)
         try:
-            found = {"id": mutant["id"], "static": static(folder), "run": run(folder, mutant["layout"])}
+            ran = run(folder, mutant["layout"], mutant.get("script", trees.SCRIPT))
+            found = {"id": mutant["id"], "static": static(folder), "run": ran}
         finally:
             os.chdir(home)
     used = [after - start for after, start in zip(os.times()[:4], before[:4], strict=True)]

@@ -120,8 +120,9 @@ def train_valid_test_dataset_provider(train_val_test_num_samples):
 @cache
 def ocean_cells():
     """The cells that the loss counts: (Y, X) bool on this rank's device, None for all."""
-    cfg = YParams(get_args().config, "model", SECTIONS)
-    cfg_data = YParams(get_args().config, "dataset", SECTIONS)
+    args = get_args()
+    cfg = YParams(args.config, "model", SECTIONS)
+    cfg_data = YParams(args.config, "dataset", SECTIONS)
     ocean = load_mask(cfg.mask_full, cfg_data.img_size)
     return None if ocean is None else ocean.cuda()
 
