@@ -27,7 +27,6 @@ SEQUENCE = (
     "a transformer with sequence parallelism, as Megatron's GPT: windows need the whole grid on each rank"
 )
 EXPERTS = "a model with a mixture of experts"
-XIHE = "Xihe, with its mask of land and ocean"
 ONE_CLASS = "one class for all stages, which reads pre_process and post_process, as Megatron's GPT"
 OWN_LOOP = (
     "a training loop written in one place: the runtime spreads this over functions that reading does not join"
@@ -47,11 +46,6 @@ NEEDS = {
     "marked-gradients-unsummed": SEQUENCE,
     "loss-of-own-tokens": EXPERTS,
     "auxiliary-loss-dropped": EXPERTS,
-    "mask-logic-replaced": XIHE,
-    "mask-path-not-loaded": XIHE,
-    "fuser-mask-access-unsafe": XIHE,
-    "fuser-input-not-normalized": XIHE,
-    "submodule-not-given-dict": XIHE,
     "boundary-layout-changed": ONE_CLASS,
     "final-norm-on-every-stage": ONE_CLASS,
     "loss-output-arity": ONE_CLASS,
