@@ -34,6 +34,7 @@ class Comparison:
         self._renamed = {(own, name) for name, (own, _, _) in renamed(original, sides).items()}
         self._done: set[tuple[int, int]] = set()
         self._all_decided = False
+        self._shared: set[str] = set()
 
     def results(self, a: Node, b: Node) -> list[Difference] | None:
         """Compare what two methods return; None where they are not alike enough."""
@@ -41,6 +42,10 @@ class Comparison:
         most = max(first.total(), second.total(), 1)
         if (first & second).total() / most < _ENOUGH:
             return None
+        own, other = (
+            {part.op for part in reachable(node) if isinstance(part.ref, FunctionRef)} for node in (a, b)
+        )
+        self._shared = own & other
         self._all_decided = first == second
         found = self.of(a, b, a.spot, b.spot)
         self._all_decided = False
@@ -125,7 +130,7 @@ class Comparison:
         if node.op in ("opaque", "local", "global", "each"):
             return False
         if node.op.startswith("f:"):
-            return not isinstance(node.ref, FunctionRef)
+            return not isinstance(node.ref, FunctionRef) or node.op in self._shared
         return True
 
     def _is_dropout(self, callee: Node) -> bool:
