@@ -12,7 +12,7 @@ from onescience_check.checkers.project.project import Project
 from onescience_check.checkers.project.stages import Family, Stages
 from onescience_check.checkers.settings import Settings
 from onescience_check.checkers.tpstate.analysis import Analysis
-from onescience_check.checkers.tpstate.stage_models import balance
+from onescience_check.checkers.tpstate.stage_balance import balance
 
 HEAD = "from megatron.core import parallel_state\nfrom torch import nn\n\n\n"
 STAGE = """

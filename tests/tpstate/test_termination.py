@@ -9,7 +9,7 @@ import pytest
 
 from onescience_check.checkers.engine import run
 from onescience_check.checkers.settings import Settings
-from onescience_check.checkers.tpstate.module_tree import _objects
+from onescience_check.checkers.tpstate.module_tree import objects_of
 from onescience_check.checkers.tpstate.values import Cls, Heap, Obj, Seq, Value
 
 from .conftest import HEAD
@@ -182,7 +182,7 @@ def test_modules_in_lists_that_hold_themselves_twice_are_found_in_time() -> None
     held: Value = Obj(Cls("torch.nn.Linear"))
     for _ in range(40):
         held = Heap("list", {"content": Seq((held, held))})
-    assert len(list(_objects(held, ""))) == 2
+    assert len(list(objects_of(held, ""))) == 2
 
 
 HELPERS = """
