@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -10,6 +11,7 @@ from pathlib import Path
 
 from ..files.source import SourceFile
 from .nodes import children
+from .words import holds, words_of
 
 
 @dataclass(frozen=True)
@@ -79,6 +81,18 @@ class ModuleFacts:
     stars: list[str] = field(default_factory=list)
     classes: dict[str, ClassFacts] = field(default_factory=dict)
     lines: list[str] = field(default_factory=list)
+    _said: dict[re.Pattern[str], bool] = field(default_factory=dict)
+
+    @cached_property
+    def words(self) -> str:
+        """Each word of the text once, comments and strings included: names are looked for here."""
+        return words_of(self.text)
+
+    def says(self, pattern: re.Pattern[str]) -> bool:
+        """Whether the text holds a match."""
+        if pattern not in self._said:
+            self._said[pattern] = holds(pattern, self.text, self.words)
+        return self._said[pattern]
 
     @property
     def is_package(self) -> bool:

@@ -15,7 +15,7 @@ from ..language import tr
 from ..settings import Settings
 from . import disk
 from .context import users
-from .prefilter import is_in, is_relevant, speaks_of_ranks
+from .prefilter import is_in, is_relevant, speaks_of_ranks, words_in
 from .roots import Folders, import_roots, package_folders, project_root
 from .source import SourceFile, Unusable, checked, decode, parse, read_bytes
 from .walk import Rules, is_ignored, outer_rules, patterns, walk
@@ -49,6 +49,7 @@ class FileSet:
     _edited: Mapping[Path, bytes] = field(default_factory=dict)
     _names: tuple[bytes, ...] = ()
     _loaded: dict[Path, SourceFile | None] = field(default_factory=dict)
+    _unread: dict[Path, bytes] | None = None
     _folders: Folders = field(default_factory=Folders)
 
     @classmethod
@@ -121,15 +122,26 @@ class FileSet:
         return [path for path in found if self.exists(path)]
 
     def unread_has(self, mark: str, pattern: re.Pattern[str]) -> bool:
-        """Whether a target that was thrown out before it was parsed has a text; `mark` is in every such text."""
-        for path in sorted(self.targets - self._loaded.keys()):
-            with suppress(Unusable):
-                data = self._bytes(path)
-                if is_in(data, mark, pattern):
-                    return True
-                disk.thrown_out(path)
+        """Whether a target that was thrown out before it was parsed has a text; the name `mark` is in each."""
+        if self._unread is None:
+            self._unread = {path: self._words(path) for path in sorted(self.targets - self._loaded.keys())}
+        word = mark.encode()
+        for path, words in self._unread.items():
+            if word in words and path not in self._loaded:
+                with suppress(Unusable):
+                    if is_in(self._bytes(path), mark, pattern):
+                        return True
+                    disk.thrown_out(path)
         disk.asked(mark, pattern.pattern)
         return False
+
+    def _words(self, path: Path) -> bytes:
+        """The words of a file that was thrown out; a file that cannot be used has none."""
+        found = b""
+        with suppress(Unusable):
+            found = words_in(self._bytes(path))
+            disk.thrown_out(path)
+        return found
 
     @property
     def parsed(self) -> list[SourceFile]:

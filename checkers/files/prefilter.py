@@ -32,6 +32,12 @@ WORDS = (
     b"pp_group",
     b"dp_group",
 )
+# Most files hold none of the words that share a part: one look for the part stands for a look for each.
+_PARTS = (b"arallel", b"p_group")
+_GROUPS = (
+    *((part, tuple(word for word in WORDS if part in word)) for part in _PARTS),
+    *((word, (word,)) for word in WORDS if not any(part in word for part in _PARTS)),
+)
 # Each pattern is tried only on files that hold its word.
 PATTERNS = (
     (b"One", re.compile(rb"\bOne[A-Z]\w+\s*\(")),  # a registry wrapper is built
@@ -45,7 +51,10 @@ def is_relevant(data: bytes, more: Sequence[bytes] = ()) -> bool:
 
     `more` are words of the user's settings: the names of layers.
     """
-    return any(word in data for word in (*WORDS, *more)) or any(
+    for part, words in _GROUPS:
+        if part in data and any(word in data for word in words):
+            return True
+    return any(word in data for word in more) or any(
         word in data and pattern.search(data) is not None for word, pattern in PATTERNS
     )
 
@@ -54,6 +63,15 @@ def is_in(data: bytes, mark: str, pattern: re.Pattern[str]) -> bool:
     """Whether a file has a text, looked for only where it has `mark`."""
     return mark.encode() in data and pattern.search(data.decode(errors="replace")) is not None
 
+
+def words_in(data: bytes) -> bytes:
+    """Each word of a text once."""
+    return b"\n".join(dict.fromkeys(data.translate(_BETWEEN).split()))
+
+
+_BETWEEN = bytes(
+    byte if byte >= 128 or chr(byte).isalnum() or byte == ord("_") else ord(" ") for byte in range(256)
+)
 
 _SPLIT = re.compile(
     rb"(?:Column|Row|Tensor)Parallel|ParallelLinear|_parallel|\wDistributed[A-Z]|[Ss]tage_?\d|set_input_tensor"

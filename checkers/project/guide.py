@@ -19,6 +19,4 @@ _GUIDE = re.compile(
 
 def has_guide_code(project: Project) -> bool:
     """Whether a checked file uses the package, the stage names or the wrappers of the guide."""
-    return any(
-        _GUIDE.search(module.text) for module in project.modules if module.path in project.files.targets
-    )
+    return any(module.says(_GUIDE) for module in project.modules if module.path in project.files.targets)

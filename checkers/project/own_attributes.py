@@ -68,7 +68,7 @@ def _is_extended(project: Project, cls: ClassFacts) -> bool:
     if project.files.unread_has(cls.name, re.compile(rf"class\s+\w+\([^)]*\b{name}\b")):
         return True
     changed = re.compile(rf"\b(setattr|type)\([^()\n]*\b{name}\b")
-    return any(cls.name in module.text and changed.search(module.text) for module in project.modules)
+    return any(cls.name in module.words and changed.search(module.text) for module in project.modules)
 
 
 def known(project: Project, cls: ClassFacts) -> set[str]:
@@ -124,12 +124,15 @@ class _Calls:
 
     def __init__(self, project: Project) -> None:
         self._project = project
+        self._called: dict[str, bool] = {}
         self._named: dict[tuple[str, str], bool] = {}
 
     def runs(self, cls: ClassFacts, name: str) -> bool:
         key = (cls.name, name)
         if key not in self._named:
-            self._named[key] = self._is_called(name) and not self._is_lent(cls.name, name)
+            if name not in self._called:
+                self._called[name] = self._is_called(name)
+            self._named[key] = self._called[name] and not self._is_lent(cls.name, name)
         return self._named[key]
 
     def _is_called(self, name: str) -> bool:
@@ -215,6 +218,6 @@ def set_outside(project: Project, name: str) -> bool:
 
 def written_anywhere(project: Project, word: str, pattern: re.Pattern[str]) -> bool:
     """Whether a file of the tree holds a pattern, which holds a word; also a file with nothing parallel."""
-    if any(word in module.text and pattern.search(module.text) for module in project.modules):
+    if any(word in module.words and pattern.search(module.text) for module in project.modules):
         return True
     return project.files.unread_has(word, pattern)

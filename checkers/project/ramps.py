@@ -31,7 +31,7 @@ class LocalRamp:
 def local_ramps(project: Project) -> Iterator[LocalRamp]:
     """Ramps from 0 whose length is the depth of the running stage: `depths[rank]`, `depth // pp`."""
     for module in project.knowledge(Stages).rank_aware:
-        if not _WORTH.search(module.text):
+        if not module.says(_WORTH):
             continue
         for scope in walk(module.tree):
             if isinstance(scope, ast.FunctionDef) and _RAMP.search(module.text_of(scope)):

@@ -154,7 +154,7 @@ def is_extended(project: Project, name: str) -> bool:
     grows = re.compile(
         rf"\b{re.escape(name)}(\s*\[[^\]\n]+\]\s*=[^=]|\.(update|setdefault|__setitem__)\b|\s*\|=)"
     )
-    return any(name in module.text and grows.search(module.text) for module in project.modules)
+    return any(name in module.words and grows.search(module.text) for module in project.modules)
 
 
 def wrappers(project: Project) -> list[ClassFacts]:

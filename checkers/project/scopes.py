@@ -12,7 +12,9 @@ from .project import dotted_name
 
 Function = ast.FunctionDef | ast.Lambda
 
-_CLOSED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+_CLOSED = frozenset((ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda))
+
+_BINDING = frozenset((ast.Assign, ast.AnnAssign, ast.AugAssign, ast.NamedExpr, ast.For, ast.withitem))
 
 
 class Scope:
@@ -33,10 +35,17 @@ class Scope:
         return [node for statement in self.body for node in own_nodes(statement)]
 
     @cached_property
+    def calls(self) -> list[ast.Call]:
+        """The calls among them."""
+        return [node for node in self.nodes if type(node) is ast.Call]
+
+    @cached_property
     def bound(self) -> dict[str, list[ast.expr]]:
         """Every expression a name, or a dotted name, is assigned in this scope; unpacking leaves an opaque entry."""
         found: dict[str, list[ast.expr]] = {}
         for node in self.nodes:
+            if type(node) not in _BINDING:
+                continue
             for target, value in assignments(node):
                 name = dotted_name(target)
                 if name is not None:
@@ -100,14 +109,17 @@ class Opaque(ast.expr):
         self.source, self.index = source, index
 
 
-def own_nodes(node: ast.AST) -> Iterator[ast.AST]:
+def own_nodes(node: ast.AST) -> list[ast.AST]:
     """A node and what is in it, depth first, without the insides of functions and classes in it."""
-    waiting = [node]
+    waiting, found = [node], []
     while waiting:
         part = waiting.pop()
-        yield part
-        if not isinstance(part, _CLOSED):
-            waiting += reversed(children(part))
+        found.append(part)
+        if type(part) not in _CLOSED:
+            inside = children(part)
+            inside.reverse()
+            waiting += inside
+    return found
 
 
 def nodes_near(node: ast.AST, lines: set[int]) -> Iterator[ast.AST]:

@@ -147,7 +147,7 @@ class Stages:
         return [
             module
             for module in self.project.modules
-            if _RANK.search(module.text)
+            if module.says(_RANK)
             and not self.project.is_framework(module)
             and not _NOT_USER_CODE.search(module.display)
         ]
@@ -208,9 +208,9 @@ class Stages:
 
     def _runs_in_a_pipeline(self, cls: ClassFacts) -> bool:
         """Whether it is named a stage, or its file (or one that names it) imports Megatron or asks for the rank."""
-        naming = (module for module in self.project.modules if cls.name in module.text)
+        naming = (module for module in self.project.modules if cls.name in module.words)
         return "stage" in cls.name.lower() or any(
-            _USES_MEGATRON.search(module.text) for module in (cls.module, *naming)
+            module.says(_USES_MEGATRON) for module in (cls.module, *naming)
         )
 
     def _numbered_classes(self) -> Iterator[tuple[ClassFacts, re.Match[str]]]:
@@ -222,7 +222,7 @@ class Stages:
                 groups.setdefault((match["base"], str(cls.module.path.parent)), []).append((cls, match))
         mapped = {id(cls) for found in self.maps for cls in found.entries.values() if cls is not None}
         for members in groups.values():
-            if any(id(cls) in mapped or _PIPELINE.search(cls.module.text) for cls, _ in members):
+            if any(id(cls) in mapped or cls.module.says(_PIPELINE) for cls, _ in members):
                 yield from members
 
     def _is_fed(self, cls: ClassFacts) -> bool:
@@ -232,7 +232,7 @@ class Stages:
             and ".set_input_tensor(" in other.text
             and "set_input_tensor" not in other.methods
             for module in self.project.modules
-            if ".set_input_tensor(" in module.text and cls.name in module.text
+            if ".set_input_tensor(" in module.text and cls.name in module.words
             for other in module.classes.values()
             if other is not cls and self.project.is_module_class(other)
         )
@@ -266,9 +266,7 @@ class Stages:
     def _stage_maps(self) -> Iterator[StageMap]:
         """Dicts from 0, 1, … to classes, in files that speak of a pipeline."""
         for module in self.project.modules:
-            if not _MAP.search(module.text) or not (
-                _RANK.search(module.text) or _PIPELINE.search(module.text)
-            ):
+            if not module.says(_MAP) or not (module.says(_RANK) or module.says(_PIPELINE)):
                 continue
             for node in walk(module.tree):
                 if not isinstance(node, ast.Dict) or len(node.keys) < 2:

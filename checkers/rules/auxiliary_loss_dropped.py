@@ -85,7 +85,7 @@ class AuxiliaryLossDropped(Rule):
 
 def _dropped(frame: Frame) -> Iterator[tuple[ast.Name, ast.Call]]:
     function = frame.scope.function
-    if not isinstance(function, ast.FunctionDef) or _INFERS.search(frame.module.text):
+    if not isinstance(function, ast.FunctionDef) or frame.module.says(_INFERS):
         return
     used = {
         node.id

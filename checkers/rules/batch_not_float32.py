@@ -137,7 +137,7 @@ class BatchNotFloat32(Rule):
         for value, target in (*_model_inputs(script, step), *_loss_inputs(script, step)):
             made = step.bound.get(value.id, []) if isinstance(value, ast.Name) else [value]
             for node, method, inner in (part for whole in made for part in _chain(whole)):
-                half = method in ("half", "bfloat16") and not _HALF.search(script.module.text)
+                half = method in ("half", "bfloat16") and not script.module.says(_HALF)
                 if (method == "double" or half) and id(node) not in seen and batch.is_raw(inner):
                     seen.add(id(node))
                     yield self.finding(

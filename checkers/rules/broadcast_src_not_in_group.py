@@ -20,7 +20,7 @@ from ..tpstate.verdicts import place_of
 if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
 
-_ROOTED = re.compile(rf"\b({'|'.join(TORCH_ROOT)})\(")
+_ROOTED = re.compile(rf"({'|'.join(TORCH_ROOT)})\(")
 _SOURCE = {
     "tp": "get_tensor_model_parallel_src_rank()",
     "dp": "get_data_parallel_src_rank()",

@@ -19,7 +19,7 @@ from ..tpstate.verdicts import place_of
 if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
 
-_VALUE = re.compile(rf"(?m)^.*(return|=|\()\s*[\w.]*\b({'|'.join(TORCH_COLLECTIVES)})\(")
+_VALUE = re.compile(rf"(return|=|\()\s*[\w.]*\b({'|'.join(TORCH_COLLECTIVES)})\(")
 
 
 class CollectiveResultIsNone(Rule):

@@ -109,7 +109,7 @@ class FileNameLacksAxis(Rule):
             is_state = _STATE.search(state) or (
                 isinstance(node.args[0], ast.Name) and _holds_state(node.args[0], frame)
             )
-            whole = _WHOLE.search(frame.module.text) or project.knowledge(Reaches).any(frame)
+            whole = frame.module.says(_WHOLE) or project.knowledge(Reaches).any(frame)
             if is_state and not whole and project.knowledge(_uses_layers):
                 yield self._found(
                     node, frame, TP, tr("rank 0 alone saves, and the parts of the others are lost")
@@ -131,9 +131,7 @@ def _holds_state(node: ast.Name, frame: Frame) -> bool:
 
 
 def _uses_both(project: Project) -> bool:
-    return any(_STAGES.search(m.text) for m in project.modules) and any(
-        _TENSOR.search(m.text) for m in project.modules
-    )
+    return any(m.says(_STAGES) for m in project.modules) and any(m.says(_TENSOR) for m in project.modules)
 
 
 def _uses_layers(project: Project) -> bool:

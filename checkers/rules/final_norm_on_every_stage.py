@@ -83,7 +83,7 @@ class FinalNormOnEveryStage(Rule):
             init, forward = cls.methods.get("__init__"), cls.methods.get("forward")
             if init is None or forward is None or "post_process" not in [arg.arg for arg in init.args.args]:
                 continue
-            if "ModuleList" in cls.text and _CUT.search(cls.module.text):
+            if "ModuleList" in cls.text and cls.module.says(_CUT):
                 scopes = analysis.project.knowledge(Scopes)
                 frames = [
                     Frame(analysis.project, scopes.of(cls.module, part), cls) for part in (init, forward)

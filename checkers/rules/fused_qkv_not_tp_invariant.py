@@ -173,7 +173,7 @@ def _is_gated(event: ThirdsTaken) -> bool:
     """Whether two parts are named as a gate and what it multiplies, and no other place knows of the layout."""
     node = event.site.node
     lines = "\n".join(event.site.module.lines[node.lineno - 1 : node.end_lineno])
-    return event.count == 2 and bool(_GATE.search(lines)) and not _LAYOUT.search(event.site.module.text)
+    return event.count == 2 and bool(_GATE.search(lines)) and not event.site.module.says(_LAYOUT)
 
 
 def _loads_itself(event: Reshaped | ThirdsTaken) -> bool:
@@ -185,7 +185,7 @@ def _is_laid_out(analysis: Analysis, event: Reshaped | ThirdsTaken) -> bool:
     """Whether another file cuts and joins the weight by the name of its layer, as those do that convert checkpoints."""
     names = re.findall(r"`(\w+)`", event.tensor.why.text) if event.tensor.why is not None else []
     return any(
-        _LAYS_OUT.search(module.text)
+        module.says(_LAYS_OUT)
         and any(f"{name}." in module.text or f'"{name}"' in module.text for name in names)
         for module in analysis.project.modules
         if module is not event.site.module and _CONVERTS.search(module.display)

@@ -93,11 +93,7 @@ class GradNormCountsReplicas(Rule):
                     continue
                 if norm.group & TP and not norm.is_filtered:
                     what = tr("a replicated parameter")
-                elif (
-                    norm.group == WORLD
-                    and not _SHARDED.search(frame.module.text)
-                    and not _is_shared_out(norm)
-                ):
+                elif norm.group == WORLD and not frame.module.says(_SHARDED) and not _is_shared_out(norm):
                     what = tr("every parameter of a replica")
                 else:
                     continue

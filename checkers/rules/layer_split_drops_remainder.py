@@ -71,10 +71,10 @@ class LayerSplitDropsRemainder(Rule):
     """
 
     def check(self, analysis: Analysis) -> Iterator[Finding]:
-        if any(_CHECKED_BEFORE.search(module.text) for module in analysis.project.modules):
+        if any(module.says(_CHECKED_BEFORE) for module in analysis.project.modules):
             return
         for module in analysis.project.knowledge(Stages).rank_aware:
-            if "//" not in module.text or _CHECKED.search(module.text):
+            if "//" not in module.text or module.says(_CHECKED):
                 continue
             for function in walk(module.tree):
                 if isinstance(function, ast.FunctionDef) and "//" in module.text_of(function):

@@ -82,7 +82,7 @@ class LocalGradNorm(Rule):
             return  # groups for sequences or data alone: each rank has all gradients once they are summed
         for frame in functions(analysis.project, _MEASURES, _MEGATRON):
             for node, what, why in (*_clips(frame), *_sums(frame)):
-                if not _OTHER.search(frame.module.text):
+                if not frame.module.says(_OTHER):
                     yield self._found(frame, node, what, why)
 
     def _found(self, frame: Frame, node: ast.AST, what: str, why: str) -> Finding:

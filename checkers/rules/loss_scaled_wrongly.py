@@ -270,7 +270,7 @@ def _unset_scale(cls: ClassFacts) -> tuple[str, ast.BinOp] | None:
 def _is_set(project: Project, cls: ClassFacts, attr: str) -> bool:
     """Whether anything in the tree stores the number, by its name."""
     stored = re.compile(rf"\b(\w*\.)*(?:{cls.name}|cls|self)\.{attr}\s*[*/]?=[^=]|setattr\(\s*{cls.name}\b")
-    return any(stored.search(module.text) for module in project.modules if cls.name in module.text)
+    return any(stored.search(module.text) for module in project.modules if cls.name in module.words)
 
 
 def _has_micro_batches(project: Project) -> bool:

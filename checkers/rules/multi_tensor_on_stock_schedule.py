@@ -103,7 +103,7 @@ class MultiTensorOnStockSchedule(Rule):
             if not stage.is_last and _is_stock(project, stage.cls)
         ]
         if not stages or any(
-            _DESCRIBED.search(module.text) for module in project.modules if not project.is_framework(module)
+            module.says(_DESCRIBED) for module in project.modules if not project.is_framework(module)
         ):
             return
         for stage in stages:

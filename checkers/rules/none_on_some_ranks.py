@@ -88,12 +88,12 @@ class NoneOnSomeRanks(Rule):
 
 def _held(frame: Frame) -> Iterator[tuple[str, Absent]]:
     """Texts that stand for a value which is None on some ranks: a variable, or an item that a helper gave back."""
-    if _ABSENT.search(frame.module.text):
+    if frame.module.says(_ABSENT):
         yield from ((absent.name, absent) for absent in absent_in(frame))
     for name, values in frame.scope.bound.items():
         call = values[0] if len(values) == 1 else None
         inner = frame.callee(call) if isinstance(call, ast.Call) and "." not in name else None
-        if inner is None or not (_ABSENT.search(inner.module.text) and _ASKS.search(inner.module.text)):
+        if inner is None or not (inner.module.says(_ABSENT) and inner.module.says(_ASKS)):
             continue
         given = returns(inner)
         for absent in absent_in(inner) if len(given) == 1 else ():

@@ -80,7 +80,7 @@ class ReducedOverWrongGroup(Rule):
                 yield from self._against(entry, frame, _region(entry), "")
             if analysis.project.knowledge(_deals_to_replicas):
                 yield from self._batch(frame)
-            if "sequence_parallel" in frame.module.text:
+            if "sequence_parallel" in frame.module.words:
                 for node in frame.scope.nodes:
                     if isinstance(node, ast.Call):
                         yield from self._marked(node, frame)
@@ -152,7 +152,7 @@ class ReducedOverWrongGroup(Rule):
 
 
 def _deals_to_replicas(project: Project) -> bool:
-    return any("get_data_parallel_rank" in m.text and "Sampler" in m.text for m in project.modules)
+    return any("get_data_parallel_rank" in m.words and "Sampler" in m.words for m in project.modules)
 
 
 def _is_marked(name: ast.Name, frame: Frame) -> bool:

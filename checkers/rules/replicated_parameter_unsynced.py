@@ -174,9 +174,9 @@ class ReplicatedParameterUnsynced(Rule):
 
 def _nothing_marks(project: Project, module: Obj, site: Site) -> bool:
     """Whether the file that builds a layer of torch does not speak of the mark, and no function sets it on others."""
-    if "sequence_parallel" in site.module.text and _SETS.search(site.module.text):
+    if "sequence_parallel" in site.module.text and site.module.says(_SETS):
         return False
-    return not any(_SETS.search(m.text) for m in project.modules if not project.is_framework(m))
+    return not any(m.says(_SETS) for m in project.modules if not project.is_framework(m))
 
 
 def _mark(built: ast.FunctionDef, name: str, is_norm: bool) -> tuple[str, ...]:

@@ -172,5 +172,5 @@ def _is_fallback(node: ast.AST, around: tuple[ast.AST, ...]) -> bool:
 
 def _forks(project: Project) -> bool:
     """Whether the tree forks where it drops: a context that is kept in a variable may stand around other modules."""
-    own = [module.text for module in project.modules if not project.is_framework(module)]
-    return any(_FORK.search(text) for text in own) and not any(_KEPT.search(text) for text in own)
+    own = [module for module in project.modules if not project.is_framework(module)]
+    return any(module.says(_FORK) for module in own) and not any(module.says(_KEPT) for module in own)

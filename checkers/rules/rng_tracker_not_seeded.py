@@ -80,7 +80,7 @@ class RngTrackerNotSeeded(Rule):
 
     def check(self, analysis: Analysis) -> Iterator[Finding]:
         project = analysis.project
-        if any(_SEEDS.search(module.text) for module in project.modules if not project.is_framework(module)):
+        if any(module.says(_SEEDS) for module in project.modules if not project.is_framework(module)):
             return
         start = next((frame for frame in functions(project, _STARTS) if _starts(frame)), None)
         if start is None:

@@ -122,9 +122,7 @@ _SEEDS_BY_RANK = re.compile(r"manual_seed(_all)?\([^)\n]*rank")
 
 def _seeds_by_rank(project: Project) -> bool:
     """Whether the tree gives each rank a seed of its own."""
-    return any(
-        _SEEDS_BY_RANK.search(module.text) for module in project.modules if not project.is_framework(module)
-    )
+    return any(module.says(_SEEDS_BY_RANK) for module in project.modules if not project.is_framework(module))
 
 
 def _initialises(ref: object) -> bool:

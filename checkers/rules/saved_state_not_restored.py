@@ -18,7 +18,7 @@ from ..tpstate.verdicts import place_of
 if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
 
-_SAVES, _LOADS = re.compile(r"\btorch\.save\("), re.compile(r"\btorch\.load\(")
+_SAVES, _LOADS = re.compile(r"torch\.save\("), re.compile(r"torch\.load\(")
 _PROGRESS = frozenset("step epoch iteration global_step iter start_epoch last_epoch num_updates".split())
 _TRAINS = re.compile(r"optim|\.backward\(|lr_scheduler")
 _PRIVATE = re.compile(r"optim|sched|scaler|rng|random|ema", re.IGNORECASE)
@@ -135,7 +135,7 @@ def _resumed(project: Project) -> list[set[str]]:
             isinstance(node, ast.Call) and _is(frame, node, "torch.load") for node in frame.scope.nodes
         ):
             continue
-        if not _TRAINS.search(frame.module.text):
+        if not frame.module.says(_TRAINS):
             continue  # it evaluates: what it leaves is none of its business
         keys: set[str] = set()
         for node in frame.scope.nodes:

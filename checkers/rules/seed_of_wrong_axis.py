@@ -155,4 +155,4 @@ _SAMPLER = re.compile(r"class \w*Sampler")
 
 
 def _replicas_made_equal(project: Project) -> bool:
-    return any(_MADE_EQUAL.search(module.text) for module in project.modules)
+    return any(module.says(_MADE_EQUAL) for module in project.modules)

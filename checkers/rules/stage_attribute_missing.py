@@ -155,4 +155,4 @@ def _writes_config(node: ast.AST) -> bool:
 def _filled_elsewhere(analysis: Analysis, name: str) -> bool:
     """Whether a file that names the class assigns a `.config` of something."""
     assigned = re.compile(r"(?<!self)\.config\s*=[^=]|setattr\([^)]*[\"']config[\"']")
-    return any(name in module.text and assigned.search(module.text) for module in analysis.project.modules)
+    return any(name in module.words and assigned.search(module.text) for module in analysis.project.modules)

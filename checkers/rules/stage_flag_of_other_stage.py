@@ -28,7 +28,7 @@ _OTHER = {"pre_process": IS_LAST, "post_process": IS_FIRST}
 
 def says_other_stage(frame: Frame, word: ast.keyword) -> bool:
     """Whether this rule speaks of a keyword."""
-    return bool(STAGED.search(frame.module.text)) and any(
+    return frame.module.says(STAGED) and any(
         StageFlagOfOtherStage()._check(frame, word.arg or "", word.value)
     )
 

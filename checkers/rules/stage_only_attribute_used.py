@@ -86,7 +86,7 @@ class StageOnlyAttributeUsed(Rule):
     def check(self, analysis: Analysis) -> Iterator[Finding]:
         project = analysis.project
         for module in project.modules:
-            if project.is_copied_framework(module) or not _STAGED.search(module.text):
+            if project.is_copied_framework(module) or not module.says(_STAGED):
                 continue
             for cls in module.classes.values():
                 if "__init__" in cls.methods and _STAGED.search(cls.text) and _is_open_book(project, cls):

@@ -114,7 +114,7 @@ class StageTakesYamlConfig(Rule):
 
     def _calls(self, found: StageMap) -> Iterator[Finding]:
         """A call of a mapped class that is given an object loaded from YAML."""
-        if not _LOADED.search(found.module.text):
+        if not found.module.says(_LOADED):
             return
         loaded: set[str] = set()
         holders = {cls.name for cls in found.entries.values() if cls is not None}

@@ -112,7 +112,7 @@ class TiedWeightUnsynced(Rule):
     def check(self, analysis: Analysis) -> Iterator[Finding]:
         project = analysis.project
         for module in project.modules:
-            if project.is_copied_framework(module) or not _STAGED.search(module.text):
+            if project.is_copied_framework(module) or not module.says(_STAGED):
                 continue
             for cls in module.classes.values():
                 if "__init__" in cls.methods and _STAGED.search(cls.text) and not _FRAMEWORK.search(cls.text):

@@ -34,10 +34,10 @@ def collective(node: ast.Call, frame: Frame) -> Collective | None:
     if name in names.COORDINATOR and isinstance(node.func, ast.Attribute):
         axes = _coordinator(node.func.value, frame)
         return None if axes is None else Collective(node, name, axes, None, False)
-    for pattern, axes in names.NAMED_COLLECTIVES:
-        if pattern.fullmatch(name) and isinstance(frame.ref(node.func), FunctionRef | External):
-            group = frame.argument(node, "group", 99)
-            return Collective(node, name, axes if group is None else group_axes(group, frame), group, False)
+    named = names.lookup(names.NAMED_COLLECTIVES, name)
+    if named is not None and isinstance(frame.ref(node.func), FunctionRef | External):
+        group = frame.argument(node, "group", 99)
+        return Collective(node, name, named if group is None else group_axes(group, frame), group, False)
     return None
 
 
@@ -95,8 +95,6 @@ class Entered:
         """Those of one function in source order, with what its own text says of their groups."""
         if frame.scope not in self._found:
             self._found[frame.scope] = [
-                found
-                for node in frame.scope.nodes
-                if isinstance(node, ast.Call) and (found := collective(node, frame)) is not None
+                found for node in frame.scope.calls if (found := collective(node, frame)) is not None
             ]
         return self._found[frame.scope]

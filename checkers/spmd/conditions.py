@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
+from ..facts.nodes import as_code
 from . import names
 from .axes import MAX_DEPTH, group_axes, last_name, rank_function, size_axes, source_axes, varies
 from .frames import Frame, returns
@@ -34,14 +35,14 @@ def condition(node: ast.expr, frame: Frame, depth: int = 0) -> Formula:
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
         return "not", (condition(node.operand, frame, depth),)
     if isinstance(node, ast.Compare) and len(node.ops) == 1:
-        return _compared(node, frame) or ast.unparse(node)
+        return _compared(node, frame) or as_code(node)
     if isinstance(node, ast.Constant):
         return ("and" if node.value else "or"), ()  # holds always, or never
     if isinstance(node, ast.Call):
         return _asked(node, frame, depth)
     if isinstance(node, ast.Name | ast.Attribute):
         return _flag(node, frame, depth)
-    return ast.unparse(node)
+    return as_code(node)
 
 
 def _asked(node: ast.Call, frame: Frame, depth: int) -> Formula:
@@ -59,7 +60,7 @@ def _asked(node: ast.Call, frame: Frame, depth: int) -> Formula:
     if name in names.MAIN_RANK:
         return Atom("world", "0", WORLD)
     axes = rank_function(node, frame)
-    return ("not", (Atom(_subject(axes), "0", axes),)) if axes else ast.unparse(node)
+    return ("not", (Atom(_subject(axes), "0", axes),)) if axes else as_code(node)
 
 
 def _flag(node: ast.Name | ast.Attribute, frame: Frame, depth: int) -> Formula:
@@ -81,7 +82,7 @@ def _flag(node: ast.Name | ast.Attribute, frame: Frame, depth: int) -> Formula:
             return "not", (Atom(_subject(axes), "0", axes),)
     if name in ("pre_process", "post_process"):
         return Atom("pp", "0" if name == "pre_process" else "last", PP)
-    return ast.unparse(node)
+    return as_code(node)
 
 
 def _compared(node: ast.Compare, frame: Frame) -> Formula | None:
@@ -95,16 +96,16 @@ def _compared(node: ast.Compare, frame: Frame) -> Formula | None:
     source = source_axes(right, frame)
     if axes == WORLD:
         if source is not None:
-            axes, value = source, "0" if "last" not in ast.unparse(right) else "last"
+            axes, value = source, "0" if "last" not in as_code(right) else "last"
         elif isinstance(right, ast.Constant) or _is_last(right, frame):
-            value = "last" if _is_last(right, frame) else ast.unparse(right)
+            value = "last" if _is_last(right, frame) else as_code(right)
         else:
             return None
     else:
-        value = "last" if _is_last(right, frame) else ast.unparse(right)
+        value = "last" if _is_last(right, frame) else as_code(right)
     if value in ("-1", "None") or other:
         return None
-    subject = _subject(axes) if isinstance(left, ast.Name | ast.Attribute | ast.Call) else ast.unparse(left)
+    subject = _subject(axes) if isinstance(left, ast.Name | ast.Attribute | ast.Call) else as_code(left)
     atom = Atom(subject, value, axes)
     if isinstance(operator, ast.Eq):
         return atom
@@ -117,8 +118,8 @@ def _compared(node: ast.Compare, frame: Frame) -> Formula | None:
 
 def _is_last(node: ast.expr, frame: Frame) -> bool:
     """`size - 1`"""
-    is_less = isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub) and ast.unparse(node.right) == "1"
-    return is_less and ("size" in ast.unparse(node.left) or size_axes(node.left, frame) is not None)  # type: ignore[attr-defined]
+    is_less = isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub) and as_code(node.right) == "1"
+    return is_less and ("size" in as_code(node.left) or size_axes(node.left, frame) is not None)  # type: ignore[attr-defined]
 
 
 def _subject(axes: Axes) -> str:

@@ -13,7 +13,8 @@ from ..project.project import Project
 from .collectives import Entered
 from .frames import Frame, functions, module_functions
 from .names import COORDINATOR, TORCH_ROOT, Axes
-from .reach import Item, Path, Reaches, Reading, Trace, calls_in, entered, read, shape
+from .reach import Path, Reaches, Reading, read
+from .traces import Item, Trace, calls_in, entered, shape
 
 _ASKS = re.compile(r"rank|is_pipeline_|pre_process|post_process|is_pp_|RANK|is_main_process|is_master")
 

@@ -16,9 +16,9 @@ from ..project.scopes import Opaque, Scope, own_nodes
 Definition = tuple[ast.expr, "Frame"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, slots=True)
 class Frame:
-    """One function as it runs; `given` holds the arguments that a followed call passed."""
+    """One function as it runs; `given` holds the arguments that a followed call passed. Nothing changes a frame."""
 
     project: Project
     scope: Scope
@@ -69,6 +69,12 @@ class Frame:
         dotted = dotted_name(node)
         if dotted is None:
             return None
+        known = self.project.knowledge(Scopes).refs.setdefault(self.scope, {})
+        if dotted not in known:
+            known[dotted] = self._found(dotted)
+        return known[dotted]
+
+    def _found(self, dotted: str) -> Ref | None:
         head, *rest = dotted.split(".")
         owner = self.scope.owner_of(head)
         if owner is not None and owner.function is not None:
@@ -118,12 +124,13 @@ class Frame:
         spec = scope.function.args
         names = [arg.arg for arg in (*spec.posonlyargs, *spec.args)]
         given: dict[str, Definition] = {}
-        here = Frame(self.project, self.project.knowledge(Scopes).top(scope.module), None, {}, self.depth)
-        for name, default in zip(reversed(names), reversed(spec.defaults), strict=False):
-            given[name] = (default, here)
-        for arg, kw_default in zip(spec.kwonlyargs, spec.kw_defaults, strict=True):
-            if kw_default is not None:
-                given[arg.arg] = (kw_default, here)
+        if spec.defaults or spec.kwonlyargs:
+            here = Frame(self.project, self.project.knowledge(Scopes).top(scope.module), None, {}, self.depth)
+            for name, default in zip(reversed(names), reversed(spec.defaults), strict=False):
+                given[name] = (default, here)
+            for arg, kw_default in zip(spec.kwonlyargs, spec.kw_defaults, strict=True):
+                if kw_default is not None:
+                    given[arg.arg] = (kw_default, here)
         for name, value in zip(names[skip:], call.args, strict=False):
             given[name] = (value, self)
         for keyword in call.keywords:
@@ -152,6 +159,8 @@ class Scopes:
         self._tops: dict[int, Scope] = {}
         self._scopes: dict[int, Scope] = {}
         self._imports: dict[Scope, dict[str, Import]] = {}
+        self.frames: dict[ModuleFacts, list[Frame]] = {}
+        self.refs: dict[Scope, dict[str, Ref | None]] = {}
 
     def top(self, module: ModuleFacts) -> Scope:
         return self._tops.setdefault(id(module), Scope(module))
@@ -211,18 +220,20 @@ def functions(project: Project, *marks: re.Pattern[str]) -> Iterator[Frame]:
     for module in project.modules:
         if project.is_copied_framework(module) or in_tests(module.display):
             continue
-        if all(mark.search(module.text) for mark in marks):
+        if all(module.says(mark) for mark in marks):
             yield from module_functions(project, module)
 
 
-def module_functions(project: Project, module: ModuleFacts) -> Iterator[Frame]:
-    for function, cls in _defined(module):
-        yield from _with_inner(project, project.knowledge(Scopes).of(module, function), cls)
-
-
-def _with_inner(project: Project, scope: Scope, cls: ClassFacts | None) -> Iterator[Frame]:
-    for inner in scope.all_scopes():
-        yield Frame(project, inner, cls)
+def module_functions(project: Project, module: ModuleFacts) -> list[Frame]:
+    """Every function and method of a file, listed once."""
+    scopes = project.knowledge(Scopes)
+    if module not in scopes.frames:
+        scopes.frames[module] = [
+            Frame(project, inner, cls)
+            for function, cls in _defined(module)
+            for inner in scopes.of(module, function).all_scopes()
+        ]
+    return scopes.frames[module]
 
 
 def _defined(module: ModuleFacts) -> Iterator[tuple[ast.FunctionDef, ClassFacts | None]]:

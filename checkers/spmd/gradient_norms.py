@@ -194,4 +194,4 @@ def splits_models(project: Project) -> bool:
 
 def uses_stages(project: Project) -> bool:
     """Whether the tree runs a pipeline at all."""
-    return any(_STAGES.search(module.text) for module in project.modules)
+    return any(module.says(_STAGES) for module in project.modules)

@@ -12,7 +12,7 @@ from ..project.project import Project, dotted_name
 from .collectives import Collective, collective
 from .frames import Frame, functions
 
-_REDUCES = re.compile(r"\ball_reduce\(")
+_REDUCES = re.compile(r"all_reduce\(")
 _COUNTED = frozenset("tensor as_tensor LongTensor IntTensor".split())
 
 

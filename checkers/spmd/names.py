@@ -86,21 +86,25 @@ COORDINATOR = frozenset(
 )
 """Methods of the group objects of vLLM and SGLang that the whole group enters."""
 
-NAMED_COLLECTIVES: tuple[tuple[re.Pattern[str], Axes], ...] = (
+NAMED_COLLECTIVES = [
     (re.compile(r"(reduce|gather)_from_tensor_model_parallel_region"), TP),
     (re.compile(r"gather_from_sequence_parallel_region|reduce_scatter_to_sequence_parallel_region"), TP),
     (re.compile(r"tensor_model_parallel_(all_reduce|all_gather|reduce_scatter|gather)"), TP),
     (re.compile(r"vocab_parallel_cross_entropy"), TP),
     (re.compile(r"average_losses_across_data_parallel_group"), DP),
-)
+]
 
 
 def lookup(table: list[tuple[re.Pattern[str], Axes]], name: str) -> Axes | None:
     """The axes of a function by its last name."""
-    for pattern, axes in table:
-        if pattern.fullmatch(name):
-            return axes
-    return None
+    key = (id(table), name)
+    if key not in _looked_up:
+        _looked_up[key] = next((axes for pattern, axes in table if pattern.fullmatch(name)), None)
+    return _looked_up[key]
+
+
+_looked_up: dict[tuple[int, str], Axes | None] = {}
+"""Answers for the tables above, which stay as long as the module: code asks for few names, over and over."""
 
 
 def text_of(axes: Axes) -> str:

@@ -8,38 +8,20 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from ..facts.nodes import children
+from ..facts.nodes import as_code, children
 from ..project.project import Project
 from .axes import last_name
-from .collectives import Collective, Entered, collective
+from .collectives import Entered, collective
 from .conditions import Atom, Formula, Known, atoms_of, condition, decide
 from .frames import Frame
 from .names import Axes
+from .traces import Item, Trace, axes_in, moved, shape
 
 _MAX_DEPTH, _MAX_ATOMS, _MAX_STEPS = 4, 4, 4000
 _MAY_ENTER = re.compile(
     r"run|loop|work|serve|listen|recv|wait|step|forward|train|sync|cast|reduce|gather|barrier|execute|process"
     r"|generate|main|join|handle|respond|save|load|fetch|call|rpc|init|setup|build|eval|start"
 )
-
-
-@dataclass(frozen=True, eq=False)
-class Item:
-    """One step of a trace: a collective, a call that may enter some, a loop, or a test on something else.
-
-    `node` is the call in the function that was asked about, however deep the collective lies.
-    """
-
-    kind: str
-    text: str
-    node: ast.AST
-    axes: Axes | None = None
-    parts: tuple[tuple[Item, ...], ...] = ()
-    inner: Collective | None = None
-    where: Frame | None = None
-
-
-Trace = tuple[Item, ...]
 
 
 @dataclass(frozen=True)
@@ -109,7 +91,7 @@ class Walk:
         if isinstance(node, ast.For | ast.While):
             head = node.iter if isinstance(node, ast.For) else node.test
             body = self.block(node.body, frame)
-            inside = (Item("loop", ast.unparse(head), node, None, (body.items,)),) if body.items else ()
+            inside = (Item("loop", as_code(head), node, None, (body.items,)),) if body.items else ()
             return Path(self.expression(head, frame) + inside, "return" if body.end == "return" else "")
         if isinstance(node, ast.With):
             heads = tuple(item for part in node.items for item in self.expression(part.context_expr, frame))
@@ -119,7 +101,7 @@ class Walk:
             body = self.block(node.body, frame)
             more = self.block([*node.orelse, *node.finalbody] if not body.end else node.finalbody, frame)
             return Path(body.items + more.items, body.end or more.end)
-        return Path(tuple(item for part in children(node) for item in self.expression(part, frame)))
+        return Path(self._parts(node, frame))
 
     def expression(self, node: ast.AST, frame: Frame) -> Trace:
         if isinstance(node, ast.Lambda):
@@ -130,10 +112,13 @@ class Walk:
                 return self.expression(node.body if answer else node.orelse, frame)
             return _branch(node, self.expression(node.body, frame), self.expression(node.orelse, frame))
         if isinstance(node, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
-            found = tuple(item for part in children(node) for item in self.expression(part, frame))
+            found = self._parts(node, frame)
             return (Item("loop", "", node, None, (found,)),) if found else ()
-        items = tuple(item for part in children(node) for item in self.expression(part, frame))
+        items = self._parts(node, frame)
         return items + self._call(node, frame) if isinstance(node, ast.Call) else items
+
+    def _parts(self, node: ast.AST, frame: Frame) -> Trace:
+        return tuple(item for part in _entering(node) for item in self.expression(part, frame))
 
     def _call(self, node: ast.Call, frame: Frame) -> Trace:
         self.steps += 1
@@ -149,7 +134,7 @@ class Walk:
             self.entered.append(inner.scope.function)
             items = self.function(inner).items
             self.entered.pop()
-            return tuple(_moved(item, node) for item in items)
+            return tuple(moved(item, node) for item in items)
         name = last_name(node.func)
         if _MAY_ENTER.search(name.lower()) and not frame.external(node.func):
             return (Item("call", name, node),)
@@ -169,23 +154,33 @@ class Reaches:
         if id(function) not in self._found:
             self._found[id(function)] = False  # what a recursive call finds
             self._found[id(function)] = bool(frame.project.knowledge(Entered).of(frame)) or any(
-                isinstance(node, ast.Call)
-                and (inner := frame.callee(node)) is not None
-                and self.any(inner, depth + 1)
-                for node in frame.scope.nodes
+                (inner := frame.callee(node)) is not None and self.any(inner, depth + 1)
+                for node in frame.scope.calls
             )
         return self._found[id(function)]
+
+
+def _entering(node: ast.AST) -> list[ast.AST]:
+    """What in an expression or a simple statement may enter something: the outermost such nodes, in source order."""
+    found: list[ast.AST] | None = node.__dict__.get("_entering")
+    if found is None:
+        found = []
+        for part in children(node):
+            if type(part) in _ENTER:
+                found.append(part)
+            elif type(part) is not ast.Lambda:
+                found += _entering(part)
+        node._entering = found  # type: ignore[attr-defined]
+    return found
+
+
+_ENTER = frozenset((ast.Call, ast.IfExp, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp))
 
 
 def _branch(node: ast.AST, then: Trace, other: Trace) -> Trace:
     if not then and not other:
         return ()
-    return (Item("branch", ast.unparse(node.test), node, None, (then, other)),)  # type: ignore[attr-defined]
-
-
-def _moved(item: Item, node: ast.AST) -> Item:
-    parts = tuple(tuple(_moved(inner, node) for inner in part) for part in item.parts)
-    return Item(item.kind, item.text, node, item.axes, parts, item.inner, item.where)
+    return (Item("branch", as_code(node.test), node, None, (then, other)),)  # type: ignore[attr-defined]
 
 
 # -- questions ----------------------------------------------------------------------------------------------------
@@ -200,7 +195,7 @@ class Reading:
     traces: list[tuple[dict[Atom, bool], Path]] = field(default_factory=list)
 
     def groups(self) -> set[Axes]:
-        return {axes for _, path in self.traces for axes in _axes_in(path.items)}
+        return {axes for _, path in self.traces for axes in axes_in(path.items)}
 
     def differences(self, group: Axes) -> Iterator[tuple[Path, Path]]:
         """Pairs of traces that two ranks of one group take, and that enter other collectives of the group."""
@@ -249,48 +244,3 @@ def _possible(known: dict[Atom, bool]) -> bool:
         return False
     is_first = any(atom.subject == "world" and atom.value == "0" for atom in held)
     return not is_first or all(known[a] or not (a.value == "0" and a.subject.isalpha()) for a in known)
-
-
-def _axes_in(trace: Trace) -> Iterator[Axes]:
-    for item in trace:
-        if item.kind == "collective" and item.axes:
-            yield item.axes
-        for part in item.parts:
-            yield from _axes_in(part)
-
-
-def shape(trace: Trace, group: Axes) -> tuple[object, ...]:
-    """What a trace enters of one group, to be compared."""
-    found: list[object] = []
-    for item in trace:
-        if item.kind == "collective" and item.axes == group:
-            found.append(item.text)
-        elif item.parts:
-            parts = tuple(shape(part, group) for part in item.parts)
-            if any(parts):
-                found.append((item.kind, item.text, parts))
-    return tuple(found)
-
-
-def calls_in(trace: Trace) -> list[str]:
-    """The calls of a trace that may enter collectives nobody can see."""
-    return [
-        name
-        for item in trace
-        for name in (
-            [item.text] if item.kind == "call" else [n for part in item.parts for n in calls_in(part)]
-        )
-    ]
-
-
-def entered(trace: Trace, group: Axes) -> list[Item]:
-    """The collectives of one group in a trace, loops and branches opened."""
-    return [
-        inner
-        for item in trace
-        for inner in (
-            [item]
-            if item.kind == "collective" and item.axes == group
-            else [i for part in item.parts for i in entered(part, group)]
-        )
-    ]

@@ -39,10 +39,10 @@ class VirtualStages:
 
     def __init__(self, project: Project) -> None:
         self.project = project
-        own = (module.text for module in project.modules if not project.is_framework(module))
+        own = (module for module in project.modules if not project.is_framework(module))
         self.stages: list[VirtualStage] = []
-        if any(_MEGATRON.search(module.text) for module in project.modules) and not any(
-            _OWN_SCHEDULE.search(text) for text in own
+        if any(module.says(_MEGATRON) for module in project.modules) and not any(
+            module.says(_OWN_SCHEDULE) for module in own
         ):
             self.stages += self._found()
 
@@ -70,7 +70,7 @@ class VirtualStages:
         return any(
             other is not cls and word.search(other.text)
             for module in self.project.modules
-            if cls.name in module.text
+            if cls.name in module.words
             for other in module.classes.values()
             if self.project.is_module_class(other)
         )
@@ -79,11 +79,7 @@ class VirtualStages:
 def staged_classes(project: Project) -> Iterator[ClassFacts]:
     """Modules that ask for their stage, Megatron's own and tests left out."""
     for module in project.modules:
-        if (
-            not project.is_copied_framework(module)
-            and STAGED.search(module.text)
-            and not in_tests(module.display)
-        ):
+        if not project.is_copied_framework(module) and module.says(STAGED) and not in_tests(module.display):
             for cls in module.classes.values():
                 if STAGED.search(cls.text) and project.is_module_class(cls) and _asks(cls):
                     yield cls

@@ -9,7 +9,7 @@ from . import moves
 from .choices import Choice, alternatives
 from .interpreter import Interpreter
 from .states import State
-from .values import Kwargs, Pair, Seq, Tensor, Unknown, Value
+from .values import Const, Heap, Kwargs, Obj, Pair, Seq, Sym, Tensor, Unknown, Value
 
 _QUERY = re.compile(r"x?q|q_\w+|\w+_q|quer(y|ies)(_\w+)?")
 
@@ -55,6 +55,10 @@ def of_query(interp: Interpreter, result: Value, query: Value) -> Value:
     return interp.lift(typed, result, query)
 
 
+_CLOSED = frozenset((Const, Sym, Obj, Heap))
+"""Kinds of results that no name says more of."""
+
+
 def _is_open(value: Value) -> bool:
     return isinstance(value, Unknown) or (isinstance(value, Tensor) and value.state is State.UNKNOWN)
 
@@ -72,9 +76,11 @@ def by_name(
 ) -> Value:
     """The result of a call; where it is unknown, what an attention or a rotary embedding of this name makes of queries
     and keys."""
+    if type(result) in _CLOSED or not (args or kwargs):
+        return result
     leaves = [leaf for _, leaf in alternatives(result)] if isinstance(result, Choice) else [result]
     is_pair = any(map(_is_open_pair, leaves))
-    if not (is_pair or any(map(_is_open, leaves))) or not (args or kwargs):
+    if not (is_pair or any(map(_is_open, leaves))):
         return result
     name = called_name(node).lower()
     if _CALLED.search(name) or any(names <= kwargs.keys() for names in _PARTS):

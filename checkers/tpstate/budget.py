@@ -49,7 +49,7 @@ def within(interp: Interpreter, func: Func, run: Callable[[], Value]) -> Value:
     left = interp.fuel if payer is None else interp.fuel + payer.held
     most = MODULE_FUEL if not is_helper else NESTED_FUEL if interp.shares else HELPER_FUEL
     given = min(most, left // 2)
-    share, journal, failed = Share(interp.fuel - given, is_helper), Journal(), failures.total()
+    share, journal, failed = Share(interp.fuel - given, is_helper), Journal(), interp.failed
     interp.fuel = given
     interp.shares.append(share)
     interp.journals.append(journal)
@@ -57,8 +57,9 @@ def within(interp: Interpreter, func: Func, run: Callable[[], Value]) -> Value:
         result = run()
     except OutOfFuel:
         interp.undo(journal)
-        if given >= FAIR and failures.total() == failed:  # else it failed for what it called
+        if given >= FAIR and interp.failed == failed:  # else it failed for what it called
             failures[node] += 1
+            interp.failed += 1
         result = UNKNOWN
     finally:
         interp.journals.pop()

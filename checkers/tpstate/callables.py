@@ -9,7 +9,7 @@ from ..facts.module import ClassFacts, ModuleFacts
 from .values import Tensor, Value
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, slots=True)
 class Func(Value):
     """A function or lambda of the tree with the frame it closes over."""
 
@@ -19,7 +19,7 @@ class Func(Value):
     owner: ClassFacts | None = None
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, slots=True)
 class Bound(Value):
     """A method bound to its object."""
 
@@ -27,7 +27,7 @@ class Bound(Value):
     self: Value
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, slots=True)
 class Partial(Value):
     """functools.partial"""
 
@@ -36,13 +36,13 @@ class Partial(Value):
     kwargs: dict[str, Value]
 
 
-@dataclass(frozen=True)
+@dataclass(unsafe_hash=True, slots=True)
 class TensorMethod(Value):
     owner: Tensor
     name: str
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, slots=True)
 class ObjMethod(Value):
     """A method of an object whose class is not in the tree (list.append, dict.get, nn.Module.to)."""
 
@@ -50,7 +50,7 @@ class ObjMethod(Value):
     name: str
 
 
-@dataclass(frozen=True)
+@dataclass(unsafe_hash=True, slots=True)
 class Super(Value):
     obj: Value
     after: ClassFacts

@@ -106,9 +106,10 @@ def call(
 ) -> Value:
     """Call a value."""
     interp.spend()
-    callee = interp.settle(callee)
     if isinstance(callee, Choice):
-        return interp.lift(lambda value: call(interp, value, args, kwargs, node), callee)
+        callee = interp.settle(callee)
+        if isinstance(callee, Choice):
+            return interp.lift(lambda value: call(interp, value, args, kwargs, node), callee)
     if isinstance(callee, Func):
         tokens.note_loss(interp, getattr(callee.node, "name", ""), args, node)
         return running.run_function(interp, callee, args, kwargs, node)

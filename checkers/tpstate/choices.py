@@ -9,7 +9,7 @@ from .states import State
 from .values import MAX_NESTED, UNKNOWN, Tensor, Value, nested
 
 
-@dataclass(frozen=True)
+@dataclass(unsafe_hash=True, slots=True)
 class Choice(Value):
     """One of two values, by a condition that could not be decided: `key` is its canonical text."""
 
@@ -24,7 +24,7 @@ class Choice(Value):
 
 def choose(key: str, then: Value, other: Value) -> Value:
     """A Choice, or the value itself where both sides are the same; of deep ones what all tensors share is kept."""
-    if then == other:
+    if then is other or then == other:
         return then
     if isinstance(then, Tensor) and isinstance(other, Tensor) and _differ_in_tokens(key, then, other):
         return then

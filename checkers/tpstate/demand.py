@@ -94,7 +94,7 @@ def _through_makers(project: Project, modules: list[ClassFacts], words: dict[int
 def _makers(module: ModuleFacts) -> set[str]:
     """Module-level names under which layers are made although the name does not say so: helper functions, other
     names of a layer class, tables and partials of them."""
-    if not _LAYERS.search(module.text):
+    if not module.says(_LAYERS):
         return set()
     found = set()
     for name, bindings in module.bindings.items():

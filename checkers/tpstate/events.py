@@ -15,7 +15,7 @@ from .symbols import Poly
 from .values import Obj, Pair, Tensor, Value
 
 
-@dataclass(frozen=True)
+@dataclass(unsafe_hash=True, slots=True)
 class Site:
     """A node of one file, and the function that runs it (None at module level)."""
 

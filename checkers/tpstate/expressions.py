@@ -32,7 +32,10 @@ def evaluate(interp: Interpreter, frame: Frame, node: ast.expr) -> Value:
 
 
 def _constant(interp: Interpreter, frame: Frame, node: ast.Constant) -> Value:
-    return Const(node.value)
+    value: Value | None = node.__dict__.get("_value")
+    if value is None:
+        value = node._value = Const(node.value)  # type: ignore[attr-defined]
+    return value
 
 
 def _attribute(interp: Interpreter, frame: Frame, node: ast.Attribute) -> Value:
@@ -79,7 +82,7 @@ def elements(interp: Interpreter, frame: Frame, nodes: list[ast.expr]) -> Seq:
     items: list[Value] = []
     rest: Value | None = None
     for node in nodes:
-        if isinstance(node, ast.Starred):
+        if type(node) is ast.Starred:
             spread = indexing.as_seq(interp, evaluate(interp, frame, node.value))
             if spread is None or len(items) + len(spread.items) > MAX_ITEMS:
                 rest = UNKNOWN
@@ -91,7 +94,10 @@ def elements(interp: Interpreter, frame: Frame, nodes: list[ast.expr]) -> Seq:
             rest = UNKNOWN
         else:
             items.append(evaluate(interp, frame, node))
-    return Seq(tuple(items), rest)
+    return Seq(tuple(items), rest) if items or rest is not None else NOTHING
+
+
+NOTHING = Seq(())
 
 
 def _dict(interp: Interpreter, frame: Frame, node: ast.Dict) -> Value:

@@ -41,6 +41,7 @@ class Interpreter:
         self.fuel = 0
         self.shares: list[Any] = []
         self.failures: Counter[int] = Counter()
+        self.failed = 0
         self.branch: dict[str, bool] = {}
         self.choice: dict[str, bool] = {}
         self.journals: list[Journal] = []
@@ -256,6 +257,8 @@ class Interpreter:
 
     def lift(self, action: Callable[..., Value], *values: Value) -> Value:
         """Apply `action` to every combination of alternatives of `values`."""
+        if Choice not in map(type, values):
+            return action(*values)
         settled = [self.settle(value) if type(value) is Choice else value for value in values]
         for value in settled:
             if type(value) is Choice:

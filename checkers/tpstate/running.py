@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from ..facts.nodes import walk
 from . import binding, budget, expressions, library_calls, recall, statements
 from .callables import Func
 from .choices import Choice, choose
@@ -187,8 +188,8 @@ def _times_running(interp: Interpreter, node: ast.AST) -> tuple[int, int]:
 def _is_generator(interp: Interpreter, func: Func) -> bool:
     key = id(func.node)
     if key not in interp.generators:
-        written = "yield" in func.module.text
+        written = "yield" in func.module.words and "yield" in func.module.text_of(func.node)
         interp.generators[key] = written and any(
-            isinstance(part, ast.Yield | ast.YieldFrom) for part in ast.walk(func.node)
+            isinstance(part, ast.Yield | ast.YieldFrom) for part in walk(func.node)
         )
     return interp.generators[key]

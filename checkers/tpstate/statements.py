@@ -11,7 +11,7 @@ from . import arithmetic, conditions, expressions, importing, indexing
 from .callables import Func
 from .choices import Choice
 from .flags import implied
-from .frames import Frame
+from .frames import Frame, OutOfFuel
 from .interpreter import Interpreter
 from .values import NONE, UNKNOWN, Heap, Obj, Tensor, Unknown, Value
 
@@ -34,7 +34,9 @@ _UNROLL = 32
 def run_block(interp: Interpreter, frame: Frame, body: list[ast.stmt]) -> Flow:
     """Run statements in order until one leaves the block."""
     for statement in body:
-        interp.spend()
+        interp.fuel -= 1
+        if interp.fuel < 0:
+            raise OutOfFuel
         handler = _HANDLERS.get(type(statement))
         flow = handler(interp, frame, statement) if handler is not None else Flow.NEXT
         if flow is not Flow.NEXT:

@@ -6,7 +6,7 @@ import enum
 from dataclasses import dataclass, field
 
 
-@dataclass(frozen=True)
+@dataclass(unsafe_hash=True, slots=True)
 class Step:
     """One link of a chain of evidence; `before` are the steps it rests on.
 
@@ -43,7 +43,7 @@ class State(enum.Enum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True)
+@dataclass(unsafe_hash=True, slots=True)
 class Tokens:
     """The tokens one rank holds under sequence parallelism.
 

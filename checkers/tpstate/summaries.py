@@ -38,7 +38,7 @@ class Reads:
             self.seen[key] = self.choice.get(key) if side is None else side
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Summary:
     """A result, and under which conditions it is the result."""
 

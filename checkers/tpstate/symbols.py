@@ -8,7 +8,7 @@ from fractions import Fraction
 from hashlib import md5
 
 
-@dataclass(frozen=True)
+@dataclass(unsafe_hash=True, slots=True)
 class Quotient:
     """An integer division that does not simplify: an atom of its own."""
 
@@ -51,7 +51,7 @@ def _order(atom: Atom) -> str:
     return str(atom)
 
 
-@dataclass(frozen=True)
+@dataclass(unsafe_hash=True, slots=True)
 class Poly:
     """A sum of products with rational factors, in a canonical order; equal values of equal atoms compare equal."""
 

@@ -173,7 +173,8 @@ def function(
 def _on_first(
     interp: Interpreter, name: str, first: Value, rest: tuple[Value, ...], kwargs: Kwargs, node: ast.expr
 ) -> Value:
-    first = calls.as_tensor(interp, first, node, tr("it is passed to `%(name)s`", name=name))
+    if type(first) is not Tensor:
+        first = calls.as_tensor(interp, first, node, tr("it is passed to `%(name)s`", name=name))
     if not isinstance(first, Tensor):
         return UNKNOWN
     if first.role == "shape":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..facts.module import ClassFacts, ModuleFacts
@@ -27,12 +27,12 @@ MAX_NESTED = 1024
 
 
 class Value:
-    """Anything the interpreter can hold."""
+    """Anything the interpreter can hold. Nothing changes a value but `Obj` and `Heap`: freezing them costs too much."""
 
     __slots__ = ()
 
 
-@dataclass(frozen=True)
+@dataclass(unsafe_hash=True, slots=True)
 class Unknown(Value):
     """Nothing is known."""
 
@@ -40,7 +40,7 @@ class Unknown(Value):
 UNKNOWN = Unknown()
 
 
-@dataclass(frozen=True)
+@dataclass(unsafe_hash=True, slots=True)
 class Const(Value):
     """A Python constant: None, bool, int, float, str, bytes or Ellipsis."""
 
@@ -50,14 +50,14 @@ class Const(Value):
 NONE = Const(None)
 
 
-@dataclass(frozen=True)
+@dataclass(unsafe_hash=True, slots=True)
 class NothingReturned(Const):
     """The None of a forward that falls off its end, or returns nothing; `forward` names it."""
 
     forward: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(unsafe_hash=True, slots=True)
 class NoEntry(Const):
     """The None that `registry.get(key)` gives for a key the registry does not have."""
 
@@ -65,7 +65,7 @@ class NoEntry(Const):
     table: Any = None
 
 
-@dataclass(frozen=True)
+@dataclass(unsafe_hash=True, slots=True)
 class Sym(Value):
     """An unknown number or object with an identity, so that equal names are seen to be equal."""
 
@@ -81,7 +81,7 @@ class Sym(Value):
         return str(self.poly)
 
 
-@dataclass(frozen=True)
+@dataclass(unsafe_hash=True, slots=True)
 class Seq(Value):
     """A tuple or an immutable view of a list; `rest` stands for any number of further items."""
 
@@ -91,12 +91,13 @@ class Seq(Value):
     nested: int = field(default=1, init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        inside = 1 + sum(map(nested, self.items)) + (0 if self.rest is None else nested(self.rest))
+        inside = 1 if self.rest is None else 1 + nested(self.rest)
+        for item in self.items:
+            inside += nested(item)
         if inside > MAX_NESTED:
-            object.__setattr__(self, "items", ())
-            object.__setattr__(self, "rest", UNKNOWN)
+            self.items, self.rest = (), UNKNOWN
         elif inside > 1:
-            object.__setattr__(self, "nested", inside)
+            self.nested = inside
 
     def sample(self, limit: int = 64) -> list[Value]:
         """The items to run a loop over: the known ones, then two of the unknown number."""
@@ -108,14 +109,14 @@ def nested(value: Value) -> int:
     return int(getattr(value, "nested", 0))
 
 
-@dataclass(frozen=True)
+@dataclass(unsafe_hash=True, slots=True)
 class Slice(Value):
     lower: Value
     upper: Value
     step: Value
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, slots=True)
 class Cls(Value):
     """A class: of the tree (`facts`), or external by its dotted name."""
 
@@ -129,14 +130,14 @@ class Cls(Value):
         return hash(self.dotted)
 
 
-@dataclass(frozen=True)
+@dataclass(unsafe_hash=True, slots=True)
 class Known(Value):
     """A function of a library or a builtin, by its dotted name."""
 
     dotted: str
 
 
-@dataclass(frozen=True)
+@dataclass(unsafe_hash=True, slots=True)
 class Mod(Value):
     """A Python module or namespace of the tree."""
 
@@ -220,7 +221,7 @@ class Heap(Value):
         return self.attrs["content"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, slots=True)
 class Table(Value):
     """The content of a dict: known entries and, where keys are computed, `rest`."""
 
@@ -229,7 +230,7 @@ class Table(Value):
     name: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(unsafe_hash=True)
 class Tensor(Value):
     """A tensor.
 
@@ -253,10 +254,12 @@ class Tensor(Value):
     tokens: Tokens | None = None
 
     def but(self, **changes: Any) -> Tensor:
-        return replace(self, **changes)
+        changed = Tensor.__new__(Tensor)
+        changed.__dict__.update(self.__dict__, **changes)
+        return changed
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, slots=True)
 class Pair(Value):
     """The `(output, bias)` a parallel linear returns."""
 
@@ -269,12 +272,9 @@ class Pair(Value):
         return hash((self.layer.serial, self.output))
 
     def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, Pair)
-            and other.layer == self.layer
-            and other.output == self.output
-            and other.bias == self.bias
-        )
+        if not isinstance(other, Pair):
+            return False
+        return other.layer == self.layer and other.output == self.output and other.bias == self.bias
 
 
 def poly_of(value: Value) -> Poly | None:

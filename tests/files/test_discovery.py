@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -139,3 +140,18 @@ def test_the_prefilter_keeps_what_matters(text: str) -> None:
 @pytest.mark.parametrize("text", ["import torch", "OneCycleLR = 1", "DistributedSampler(x)", "stage = 1"])
 def test_the_prefilter_drops_the_rest(text: str) -> None:
     assert not is_relevant(text.encode())
+
+
+def test_a_name_is_looked_for_in_files_that_were_thrown_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "plain.py").write_text("model.width = 3\nnaïve.depth=1\n", "utf-8")
+    (tmp_path / "other.py").write_text("print(model.widths)\n")
+    files = FileSet.gather([tmp_path], Settings())
+    assert not files.files
+    assert files.unread_has("width", re.compile(r"\.width\s*="))
+    assert files.unread_has("depth", re.compile(r"\.depth\s*="))
+    assert files.unread_has("naïve", re.compile(r"\bnaïve\b"))
+    assert not files.unread_has("width", re.compile(r"\.width\("))
+    monkeypatch.setattr(FileSet, "_bytes", None)
+    assert not files.unread_has("height", re.compile(r"\.height\b"))  # nothing is read again for it
