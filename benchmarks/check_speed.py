@@ -19,6 +19,7 @@ CHECK = [
     sys.executable,
     "-c",
     "from onescience_check.checkers.frontends.cli import main; main()",
+    "--no-cache",
     "--format",
     "json",
 ]

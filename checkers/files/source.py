@@ -18,6 +18,7 @@ from ..finding import Place
 from ..language import tr
 from . import disk
 from .nesting import LIMIT, is_too_deep
+from .trees import compact
 
 _COOKIE = re.compile(rb"(?:[ \t\f]*(?:#[^\r\n]*)?\r?\n)?[ \t\f]*#[^\r\n]*?coding[:=][ \t]*[-\w.]+")
 
@@ -163,6 +164,7 @@ def parse(path: Path, display: str, data: bytes) -> SourceFile:
         raise Unusable(tr("not Python source: %(error)s", error=error)) from None
     if is_too_deep(tree):
         raise Unusable(tr("nested deeper than %(limit)s levels", limit=LIMIT))
+    compact(tree)
     return SourceFile(path, display, text, tree)
 
 
