@@ -11,6 +11,7 @@ from onescience_check.checkers.rules import all_rules
 
 DOCS = Path(__file__).parent
 DATA = DOCS.parent / "tests" / "mutants" / "mutants.json"
+EVIDENCE = DOCS.parent / "checkers" / "frontends" / "templates" / "evidence.json"
 HEAD = """# Ground truth: what each rule's mistake does at run time
 
 Made by `python docs/make_ground_truth.py` from `tests/mutants/mutants.json`; `python -m tests.mutants.matrix` measures
@@ -140,5 +141,19 @@ def _cell(text: str) -> str:
     return text.replace("|", "\\|").replace("\n", " ")
 
 
+def evidence() -> str:
+    """For `explain`: of each rule the first mistake that a run shows, and what it shows."""
+    found: dict[str, list[str]] = {}
+    for row in json.loads(DATA.read_text("utf-8")):
+        run = row["run"]
+        for symbol, *_ in row["static"] if run else ():
+            message = " ".join(run["message"].split())[:160]
+            is_own = row.get("rule") == symbol or symbol not in found
+            if is_own:
+                found[symbol] = [row["title"], f"{run['kind']}: {message}"]
+    return json.dumps(dict(sorted(found.items())), indent=1, ensure_ascii=False) + "\n"
+
+
 if __name__ == "__main__":
     (DOCS / "ground-truth.md").write_text(page(), "utf-8")
+    EVIDENCE.write_text(evidence(), "utf-8")

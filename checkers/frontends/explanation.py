@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import textwrap
 from collections.abc import Sequence
+from importlib.resources import files
 
 from rich.console import Console
 from rich.syntax import Syntax
@@ -22,6 +24,7 @@ def print_explanation(rule: Rule) -> None:
     for name, text in (
         (tr("Why"), rule.why),
         (tr("At run time"), run_time(rule)),
+        *_shown(rule),
         (tr("Wrong"), rule.example("bad")),
         (tr("Right"), rule.example("good")),
         (tr("Limits"), rule.limits),
@@ -50,6 +53,13 @@ def run_time(rule: Rule) -> str:
     """What the fault does when the job runs."""
     said = tr(rule.symptom.value)
     return tr("It %(symptom)s. %(runtime)s", symptom=said, runtime=tr(" ".join(rule.runtime.split())))
+
+
+def _shown(rule: Rule) -> list[tuple[str, str]]:
+    """What a run of the reference model showed, with a mistake of this kind made in it; see docs/ground-truth.md."""
+    text = files(__package__).joinpath("templates/evidence.json").read_text("utf-8")
+    found = json.loads(text).get(rule.symbol)
+    return [(tr("Seen in a run"), f"{found[0]} -> {found[1]}")] if found else []
 
 
 def _wrapped(console: Console, text: str, width: int) -> str:

@@ -6,6 +6,7 @@ import gc
 import importlib
 import json
 import os
+import re
 from collections.abc import Sequence
 from enum import Enum
 from pathlib import Path
@@ -18,6 +19,7 @@ from .streams import say, working_folder
 
 _CLEAN, _FOUND, _FAILED = 0, 1, 2
 _RUNTIME = "onescience_check.runtime.verify"
+_STAGE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
 
 class VerifyFormat(str, Enum):
@@ -28,9 +30,12 @@ class VerifyFormat(str, Enum):
 
 
 def verify(
-    target: Annotated[Path, typer.Argument(help="Training script by the guide.")],
+    target: Annotated[
+        str, typer.Argument(help="Training script by the guide; or MODULE:CLASS of the first stage.")
+    ],
     script_args: Annotated[
-        list[str] | None, typer.Argument(help="Flags for the script itself, behind `--`.")
+        list[str] | None,
+        typer.Argument(help="MODULE:CLASS of the other stages; flags for the script itself, behind `--`."),
     ] = None,
     *,
     tp: Annotated[int, typer.Option(min=1, metavar="N", help="Tensor-parallel size.")] = 2,
@@ -78,9 +83,14 @@ def verify(
     """
     working_folder()
     gc.enable()  # models hold cycles
-    if not os.path.isfile(target):
+    stages: tuple[str, ...] = ()
+    if _STAGE.fullmatch(target):
+        stages = (target, *(word for word in script_args or () if _STAGE.fullmatch(word)))
+        script_args = [word for word in script_args or () if word not in stages]
+    elif not os.path.isfile(target):
         raise SettingsError(f"{target}: no such file")
     options: dict[str, Any] = {
+        "stages": stages,
         "tp": tp,
         "pp": pp,
         "dp": dp,
@@ -93,7 +103,7 @@ def verify(
         "names": _table(names),
     }
     parts = ["numbers"] if numbers_only else ["shapes", *(["numbers"] if numbers else [])]
-    raise typer.Exit(_run(target, original, options, set or (), parts, format))
+    raise typer.Exit(_run(Path(target), original, options, set or (), parts, format))
 
 
 def _run(
@@ -104,14 +114,14 @@ def _run(
     parts: Sequence[str],
     format: VerifyFormat,
 ) -> int:
-    from ..report.target import find
+    from ..report.target import find, find_stages
 
     runtime = _runtime()
     try:
         options["overrides"] = dict(runtime.parse_setting(text) for text in settings)
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--set") from None
-    found = find(target)
+    found = find_stages(options["stages"]) if options["stages"] else find(target)
     plan = runtime.Plan(
         str(found.script),
         original=original or found.original,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -9,10 +10,12 @@ from ..engine import room
 from ..facts.module import ClassFacts
 from ..files.discovery import FileSet
 from ..files.roots import Folders, project_root
+from ..language import tr
 from ..project.originals import Originals
 from ..project.project import Project
+from ..project.stages import Stages
 from ..project.training import Training, TrainingScript
-from ..settings import Settings, load_settings
+from ..settings import Settings, SettingsError, load_settings
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,37 @@ def find(path: Path, settings: Settings | None = None) -> Target:
     reference = "" if original is None else f"{original.module.name}:{original.name}"
     renamed = {name: str(folder) for name, folder in files.packages.items()}
     return Target(path, reference, tuple(str(r) for r in dict.fromkeys(roots) if r.is_dir()), renamed)
+
+
+def find_stages(references: Sequence[str]) -> Target:
+    """Stages given as "module:Class", looked up below the working folder; nothing of them is run.
+
+    Raises:
+        SettingsError: the first is not there.
+    """
+    here = Path.cwd()
+    settings = load_settings(here)
+    with room():
+        files = FileSet.gather([here], settings)
+        project = Project(files, settings)
+        dotted, _, name = references[0].partition(":")
+        first = next((c for c in project.classes() if c.name == name and _is_in(c, dotted)), None)
+        if first is None:
+            raise SettingsError(tr("%(name)s: no such class below this folder", name=references[0]))
+        stage = project.knowledge(Stages).of(first)
+        original = None if stage is None else project.knowledge(Originals).of(stage.family)
+        modules = [first.module, *([original.module] if original is not None else [])]
+        roots = [*(project.root_of(module.path) for module in modules), here / "src", here]
+    reference = "" if original is None else f"{original.module.name}:{original.name}"
+    renamed = {name: str(folder) for name, folder in files.packages.items()}
+    return Target(
+        first.module.path, reference, tuple(str(r) for r in dict.fromkeys(roots) if r.is_dir()), renamed
+    )
+
+
+def _is_in(cls: ClassFacts, dotted: str) -> bool:
+    """Whether a class is of this module, or of one below it that may hand it on."""
+    return f"{cls.module.name}.".startswith(f"{dotted}.")
 
 
 def _original(project: Project, script: TrainingScript) -> ClassFacts | None:

@@ -57,6 +57,29 @@ class Live(TorchDispatchMode):
         self.now -= size
 
 
+class Kept:
+    """Counts the bytes that autograd keeps for backward, those of the given parameters left out."""
+
+    def __init__(self, parameters: Iterable[torch.Tensor]) -> None:
+        self._owned = {p.untyped_storage()._cdata for p in parameters}
+        self._sizes: dict[int, int] = {}
+
+    def watching(self) -> torch.autograd.graph.saved_tensors_hooks:
+        """A context in which tensors are seen."""
+        return torch.autograd.graph.saved_tensors_hooks(self._see, lambda tensor: tensor)
+
+    @property
+    def bytes(self) -> int:
+        """So far."""
+        return sum(self._sizes.values())
+
+    def _see(self, tensor: torch.Tensor) -> torch.Tensor:
+        storage = tensor.untyped_storage()
+        if storage._cdata not in self._owned:
+            self._sizes[storage._cdata] = storage.nbytes()
+        return tensor
+
+
 def counter() -> FlopCounter:
     """A counter of operations, for which what a kernel computes twice to save memory counts once."""
     attention = torch.ops.aten._scaled_dot_product_efficient_attention_backward

@@ -6,6 +6,7 @@ import dataclasses
 import os
 import re
 import sys
+import traceback
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,9 +15,8 @@ import torch.distributed as dist
 from torch import nn
 
 from ..errors import UserError
-from . import datasets, device, onestage
+from . import costs, datasets, device, onestage
 from .collectives import Recorder
-from .flops import FlopCounter
 from .plan import Plan
 from .processes import say_doing
 from .results import Finding
@@ -242,23 +242,29 @@ def _original(role: DryRun, script: Script) -> dict:
     arguments = role.tracker.arguments.get(id(original), {})
     refused: list[str] = []
     for shape in candidate_shapes(role.plan, arguments):
-        counter = FlopCounter()
+        flops, kept = costs.counter(), costs.Kept(original.parameters())
         try:
-            with counter:
+            with flops, kept.watching():
                 output = original(torch.empty(shape, device="meta"))
         except Exception as error:
-            refused.append(f"{type(error).__name__}: {' '.join(str(error).split())}")
+            refused.append(f"{type(error).__name__}: {' '.join(str(error).split())}{_place(role, error)}")
             if undecided(error):
                 found["refused"] = refused[-1]
                 break
             continue
         outputs = output if isinstance(output, tuple | list) else (output,)
         found["input"], found["outputs"] = shape, [tuple(t.shape) for t in outputs]
-        found["flops"] = counter.get_total_flops()
+        found["flops"], found["kept"] = flops.get_total_flops(), kept.bytes
         break
     else:
         found["refused"] = _rarest(refused)
     return found
+
+
+def _place(role: DryRun, error: Exception) -> str:
+    """Where in the user's files an error came from, as the end of a sentence."""
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if role.tracker.owns(f.filename)]
+    return f" at {shown(frames[-1].filename)}:{frames[-1].lineno}" if frames else ""
 
 
 def _rarest(texts: list[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import socket
 from functools import partial
 
@@ -31,6 +32,8 @@ _ORDER = (
     "replicas",
     "hang",
 )
+_PASSES = 8  # forward and backward of the original, the stages, and both in three steps
+_SPEED = 1e10  # operations of one thread in a second
 
 
 def verify_numbers(plan: Plan, asked: dict | None = None) -> Result:
@@ -54,6 +57,10 @@ def verify_numbers(plan: Plan, asked: dict | None = None) -> Result:
         result.notes.append(
             f"what the original takes could not be told ({why[:200]}): give --input or --original"
         )
+        return result
+    too_much = _too_much(plan, known)
+    if too_much:
+        result.findings.append(Finding("usage", too_much))
         return result
     port = _free_port()
     works = [partial(rank_of_world, plan, rank, port, known, overrides) for rank in range(plan.tp)]
@@ -96,11 +103,37 @@ def _sizes(plan: Plan, result: Result, asked: dict | None) -> tuple[dict, dict[s
             return known, overrides
         why = str(known.get("refused", why))
     result.notes += first.notes
+    overrides = small(files, False, plan.tp) | plan.overrides
+    for key in sorted(set(overrides) - set(plan.overrides)):
+        rest = {name: value for name, value in overrides.items() if name != key}
+        [outcome] = run([partial(role, plan, 0, rest, only_original=True)], plan.limit, plan.memory)
+        known = take(Result("numbers", ""), outcome, plan, None, 0).get("known", {})
+        if "input" in known:
+            result.notes.append(
+                f"{key} keeps its size: with a smaller one the original refuses ({why[:300]})"
+            )
+            return known | {"kept_size": key}, rest
     if why:
         result.notes.append(
             f"the original refuses small sizes ({why[:200]}): its own are taken, or give them with --set"
         )
     return asked, plan.overrides
+
+
+def _too_much(plan: Plan, known: dict) -> str:
+    """Why the sizes are too large to compute, in words; "" if they are not."""
+    flops, kept = known.get("flops", 0), known.get("kept", 0)
+    seconds = 3 * _PASSES * flops / _SPEED
+    gigabytes = 2 * kept / 2**30  # the stages', and the original's
+    if seconds <= plan.limit and gigabytes <= plan.memory:
+        return ""
+    fixed = known.get("kept_size", "")
+    what = f"{fixed} cannot be made smaller, and at its size" if fixed else "at these sizes"
+    return (
+        f"numbers are not computed: {what} the comparison takes about {seconds:.0f} s and {gigabytes:.1f} GiB for "
+        f"each process. Make it smaller with --set, or allow --limit {math.ceil(2 * seconds)} --memory "
+        f"{math.ceil(1.5 * gigabytes)}"
+    )
 
 
 def _free_port() -> int:

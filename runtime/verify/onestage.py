@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import nn
 
-from .costs import Live, all_of, counter
+from .costs import Kept, Live, all_of, counter
 from .results import Finding, StageFigures
 from .script import Script, call_step
 from .tracking import describe, shown
@@ -108,16 +108,8 @@ class _Run:
         live = Live(before)
         # Counting takes as long as running: once is enough.
         counting = (flops, live) if self.role.counts else ()
-        owned = {p.untyped_storage()._cdata for p in self.stage.parameters()}
-        kept: dict[int, int] = {}
-
-        def keep(tensor):
-            storage = tensor.untyped_storage()
-            if storage._cdata not in owned:
-                kept[storage._cdata] = storage.nbytes()
-            return tensor
-
-        with all_of(counting), torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
+        kept = Kept(self.stage.parameters())
+        with all_of(counting), kept.watching():
             data = iter([self.data] * 8) if self.data is not None else iter(())
             x = self.data[0] if self.data is not None else None
             output, loss_func, problem = call_step(
@@ -126,7 +118,7 @@ class _Run:
         self.kept = live.now
         if problem:
             self.role.notes.append(problem)
-        self.saved = sum(kept.values())
+        self.saved = kept.bytes
         self._received_unchanged(versions)
         roots = self._loss(output, loss_func) if self.is_last else self._sends(output)
         roots = [t for t in roots if t.requires_grad]
@@ -184,7 +176,6 @@ class _Run:
 
     def _sends(self, output) -> list[torch.Tensor]:
         """Check what goes to the next stage."""
-        sizes = self.script.shapes.stage_shapes[self.role.number]
         tensors = (output,) if isinstance(output, torch.Tensor) else output
         if not isinstance(tensors, tuple | list) or not all(isinstance(t, torch.Tensor) for t in tensors):
             self._add(
@@ -197,7 +188,13 @@ class _Run:
                 if isinstance(tensors, tuple | list)
                 else []
             )
-        actual, expected = [tuple(t.shape) for t in tensors], [tuple(shape) for shape in sizes]
+        actual = [tuple(t.shape) for t in tensors]
+        said = self.script.shapes.stage_shapes
+        if self.role.plan.stages and len(said) == self.role.number:
+            said.append(
+                [list(shape) for shape in actual]
+            )  # stages without a script: what is sent is what is said
+        expected = [tuple(shape) for shape in said[self.role.number]]
         self.sent = [(tuple(t.shape), str(t.dtype), t.is_contiguous()) for t in tensors]
         self.sent_bytes = sum(t.numel() * t.element_size() for t in tensors)
         if len(actual) != len(expected):

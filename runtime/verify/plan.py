@@ -12,6 +12,8 @@ class Plan:
     Args:
         script: training script by the guide, an absolute path.
         original: the plain model as "module:Class", or "" where there is none.
+        stages: classes of the stages as "module:Class", in order, where no script builds them; `script` is then the
+            file of the first.
         roots: folders from which absolute imports of the user's tree start.
         renamed: packages that are installed under another name than their folder's: {dotted name: folder}.
         aliases: {imported name: name of the module that stands for it}.
@@ -27,6 +29,7 @@ class Plan:
 
     script: str
     original: str = ""
+    stages: tuple[str, ...] = ()
     roots: tuple[str, ...] = ()
     renamed: dict[str, str] = field(default_factory=dict)
     aliases: dict[str, str] = field(default_factory=dict)

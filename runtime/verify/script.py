@@ -17,7 +17,7 @@ from torch import nn
 
 from ..errors import UserError
 from ..process_groups import pipeline_rank, seed_random_streams
-from . import tree
+from . import targets, tree
 from .masks import MaskFiles
 from .overrides import ConfigFiles
 from .plan import Plan
@@ -81,6 +81,8 @@ class Workplace:
         Raises:
             UserError: it never calls `pretrain`, or does not take the flags.
         """
+        if self.plan.stages:
+            return targets.script_of(self)
         path = Path(self.plan.script)
         given: dict = {}
 
@@ -89,7 +91,7 @@ class Workplace:
             raise _Reached
 
         home = self._replace_pretrain(path, pretrain)
-        sys.argv = [str(path), *self._flags()]
+        sys.argv = [str(path), *self.flags()]
         try:
             runpy.run_path(str(path), run_name="__main__")
         except _Reached:
@@ -119,7 +121,8 @@ class Workplace:
                         return alias.name
         raise UserError(f"{path.name} imports no pretrain: is it the training script?")
 
-    def _flags(self) -> list[str]:
+    def flags(self) -> list[str]:
+        """The flags that the script is given."""
         plan = self.plan
         sizes = ["--tensor-model-parallel-size", plan.tp, "--pipeline-model-parallel-size", plan.pp]
         return [*map(str, sizes), *plan.script_args]
@@ -129,7 +132,7 @@ class Workplace:
         options = {name: given[name] for name in names if given.get(name) is not None}
         accepted = inspect.signature(module.parse_args).parameters
         if "argv" in accepted:
-            return module.parse_args(**options, argv=self._flags())
+            return module.parse_args(**options, argv=self.flags())
         args = module.parse_args(options.get("extra_args_provider"), True)
         for name, value in (options.get("args_defaults") or {}).items():
             if getattr(args, name, None) is None:
@@ -181,7 +184,7 @@ def call_step(
     """
     step = script.given.get("forward_step_func")
     with pipeline_rank(number, num_stages):
-        problem = "the script hands over no forward_step_func"
+        problem = "" if "stages" in script.given else "the script hands over no forward_step_func"
         if step is not None:
             try:
                 output, loss_func = step(data, stage)

@@ -170,5 +170,5 @@ def _memory(figures: list[StageFigures], plan: Plan, is_16_bit: bool) -> str:
     for rank in range(plan.pp):
         own = figures[rank * count // plan.pp : (rank + 1) * count // plan.pp]
         whole, state = rank_bytes(own, plan.pp - rank, is_16_bit)
-        said.append(f"{whole / 2**30:.1f} ({state / 2**30:.1f} of parameters, gradients and Adam)")
+        said.append(f"{whole / 2**30:.3g} ({state / 2**30:.3g} of parameters, gradients and Adam)")
     return ", ".join(said)

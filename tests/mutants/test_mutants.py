@@ -23,7 +23,7 @@ def test_reading_and_running_find_what_they_found(mutant):
     assert matrix.same(found, mutant), found
 
 
-def test_the_page_is_up_to_date():
+def test_what_is_made_of_them_is_up_to_date():
     spec = importlib.util.spec_from_file_location(
         "make_ground_truth", trees.ROOT / "docs" / "make_ground_truth.py"
     )
@@ -31,3 +31,4 @@ def test_the_page_is_up_to_date():
     spec.loader.exec_module(maker)
     page = (trees.ROOT / "docs" / "ground-truth.md").read_text("utf-8")
     assert page == maker.page(), "run `python docs/make_ground_truth.py`"
+    assert maker.EVIDENCE.read_text("utf-8") == maker.evidence(), "run `python docs/make_ground_truth.py`"

@@ -97,6 +97,7 @@ def shapes(tmp_path, fault: str, *flags: str) -> dict:
     [
         ("n = x.sum().item()", "asks for the numbers of a tensor"),
         ("torch.cuda.current_stream()", "only a GPU can do"),
+        ("x = x + 1 if x.max() > 0 else x", "the condition was taken as true"),
     ],
 )
 def test_what_a_dry_run_cannot_tell_is_no_finding(tmp_path, fault, words):
@@ -111,6 +112,8 @@ def test_what_a_dry_run_cannot_tell_is_no_finding(tmp_path, fault, words):
         ("import not_there; not_there.load(x, x)", "crash", "not_there.load is needed here"),
         ("while True: pass", "hang", "did not end within"),
         ("import os; os._exit(3)", "crash", "ended with status 3"),
+        ("open('mask.npy')", "crash", "what it reads must be there"),
+        ("keep = bytearray(40 << 30)", "crash", "more memory than --memory allows"),
     ],
 )
 def test_what_stops_the_run_is_one_finding(tmp_path, fault, kind, words):
