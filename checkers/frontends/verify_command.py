@@ -10,12 +10,15 @@ import re
 from collections.abc import Sequence
 from enum import Enum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ..settings import SettingsError
 from .streams import say, working_folder
+
+if TYPE_CHECKING:
+    from ..report.target import Target
 
 _CLEAN, _FOUND, _FAILED = 0, 1, 2
 _RUNTIME = "onescience_check.runtime.verify"
@@ -133,6 +136,8 @@ def _run(
         results = runtime.verify(plan, parts)
     except runtime.UserError as error:
         raise SettingsError(str(error)) from None
+    for result in results:
+        result.notes += _contradicted(result.types, found)
     if format is VerifyFormat.json:
         from .json_report import tool_name
 
@@ -149,6 +154,22 @@ def _run(
     if unusable:
         return _FAILED
     return _CLEAN if all(result.ok for result in results) else _FOUND
+
+
+def _contradicted(types: dict[str, str], target: Target) -> list[str]:
+    """Where reading takes the input of a parallel layer for something else than a run shows: a fault of ours."""
+    from ..report.inputs import input_types
+
+    if not types:
+        return []
+    folders = dict.fromkeys(Path(place.rpartition(":")[0]).parent for place in types)
+    read = input_types([*folders, target.script.parent])
+    return [
+        f"{place}: reading takes what this layer is given for {read[place]}, and the run shows it {seen}: a fault of "
+        "this tool, please report it"
+        for place, seen in types.items()
+        if read.get(place, seen) != seen
+    ]
 
 
 def _runtime() -> Any:

@@ -69,6 +69,7 @@ def verify_numbers(plan: Plan, asked: dict | None = None) -> Result:
         value = take(result, outcome, plan, None, rank)
         if rank == 0:
             result.facts |= value.get("facts", {})
+            result.types = value.get("types", {})
     found = merged(result.findings[before:])
     # A rank that waits for one that failed, or loses it, is no fault of its own.
     own = [f for f in found if not any(words in f.message for words in _LOST)]

@@ -11,6 +11,7 @@ from torch.overrides import TorchFunctionMode
 
 from .differences import batches
 from .passes import Pass, through_stages
+from .placements import Inputs
 from .results import Finding
 from .smallrun import SmallRun
 from .tracking import shown
@@ -61,8 +62,10 @@ def check(run: SmallRun) -> None:
     for stage in run.stages:
         stage.train()
     seed_random_streams(1234)
+    inputs = Inputs(run)
     with run.mode(draws):
         made = through_stages(run, data[0], data[1:], watch=False)
+    run.types = inputs.compared()
     everywhere: list = [None] * run.plan.tp
     dist.all_gather_object(everywhere, draws.seen)
     _same_draws(run, everywhere)

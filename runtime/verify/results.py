@@ -87,6 +87,7 @@ class Result:
         notes: what could not be looked at, and why.
         figures: of each stage (shapes).
         facts: named figures for the text below the findings.
+        types: what each parallel layer was given: {file:line that builds it: "whole" or "split"} (numbers).
         known: what was found out of the original, for the next part.
     """
 
@@ -96,6 +97,7 @@ class Result:
     notes: list[str] = field(default_factory=list)
     figures: list[StageFigures] = field(default_factory=list)
     facts: dict[str, object] = field(default_factory=dict)
+    types: dict[str, str] = field(default_factory=dict)
     known: dict = field(default_factory=dict, repr=False)
 
     @property

@@ -42,6 +42,7 @@ class SmallRun:
         self.findings: list[Finding] = []
         self.notes: list[str] = []
         self.facts: dict[str, object] = {}
+        self.types: dict[str, str] = {}
         self.number: int | None = None
         self.stages: list[nn.Module] = []
         self.names: list[dict[str, str]] = []
@@ -63,7 +64,8 @@ class SmallRun:
                 self.guarded(saving.check, self)
         except Failed:
             failed = True
-        return {"findings": self.findings, "notes": self.notes, "facts": self.facts, "failed": failed}
+        found = {"findings": self.findings, "notes": self.notes, "facts": self.facts, "types": self.types}
+        return found | {"failed": failed}
 
     def guarded(self, work: Callable, *args):
         """The result of `work`; an exception is noted and ends the run."""

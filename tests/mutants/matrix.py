@@ -15,6 +15,7 @@ import os
 import pkgutil
 import sys
 import time
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 
 from onescience_check import checkers
@@ -99,8 +100,10 @@ def main() -> int:
     rows = {row["id"]: row for row in mutants}
     started, used, changed = time.monotonic(), 0.0, 0
     preload()
-    with multiprocessing.get_context("fork").Pool(options.jobs, maxtasksperchild=20) as pool:
-        for found in pool.imap_unordered(measure, chosen):
+    context = multiprocessing.get_context("fork")
+    with ProcessPoolExecutor(options.jobs, context) as pool:
+        for done in as_completed([pool.submit(measure, row) for row in chosen]):
+            found = done.result()
             row, used = rows[found["id"]], used + found.pop("seconds")
             symbols = " ".join(dict.fromkeys(symbol for symbol, *_ in found["static"]))
             verdict = found["run"]["kind"] if found["run"] else "nothing"
