@@ -119,6 +119,11 @@ class Project:
             return self.settings.profile == "guide"
         return self.knowledge(has_guide_code)
 
+    @property
+    def read(self) -> list[ModuleFacts]:
+        """Every module read so far: also plain ones, which the names of others led to."""
+        return [facts for facts in self._modules.values() if facts is not None]
+
     # -- modules by name -------------------------------------------------------------------------------------
 
     def find_module(self, dotted: str, near: ModuleFacts) -> ModuleFacts | NamespaceRef | None:

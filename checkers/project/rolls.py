@@ -65,8 +65,10 @@ def half_undone(function: ast.FunctionDef, rolls: list[Roll], alone: bool) -> It
     `alone` says that no other function of the file rolls.
     """
     forward = [roll for roll in rolls if roll.is_forward and not roll.is_reverse]
-    if len(rolls) == 2 and len(forward) == 2 and _same(*rolls):
-        yield rolls[1], "again"
+    backward = [roll for roll in rolls if roll.is_reverse and not roll.is_forward]
+    if len(rolls) == 2 and _same(*rolls):
+        if len(forward) == 2 or (len(backward) == 2 and _attends_between(function, *rolls)):
+            yield rolls[1], "again"
     if len(rolls) == 2 and len(forward) == 1 and rolls[0] is forward[0] and rolls[1].is_reverse:
         there = {
             dim: shift.lstrip("-")
@@ -84,6 +86,20 @@ def half_undone(function: ast.FunctionDef, rolls: list[Roll], alone: bool) -> It
     ):
         yield rolls[0], "never"
 
+
+def _attends_between(function: ast.FunctionDef, first: Roll, second: Roll) -> bool:
+    """Whether windows are made, or attended in, between two rolls by names: not the two halves of a spectrum."""
+    if any(shift.isdigit() for shift in first.shifts):
+        return False
+    return any(
+        isinstance(node, ast.Call)
+        and first.node.lineno < node.lineno < second.node.lineno
+        and _WINDOWS.search((dotted_name(node.func) or "").lower()) is not None
+        for node in ast.walk(function)
+    )
+
+
+_WINDOWS = re.compile(r"attn|attention|window|merge|partition")
 
 _MERGES = re.compile(r"(^|_)(merge|reverse|unpartition|departition)")
 

@@ -45,10 +45,13 @@ class Repair:
 
 @dataclass(frozen=True)
 class _Refusal:
-    """Why edits are not right together, and the findings whose edits may be the reason."""
+    """Why edits are not right together: each problem, and the findings whose edits may be the reason."""
 
-    reason: str
-    suspects: list[Finding]
+    problems: list[tuple[str, list[Finding]]]
+
+    def reason(self, finding: Finding) -> str:
+        """What is wrong with the edits of one finding."""
+        return next((why for why, suspects in self.problems if finding in suspects), self.problems[0][0])
 
 
 def repair(
@@ -132,20 +135,29 @@ class _Session:
     def _settle(
         self, start: Look, kept: list[Finding], last: Look, more: list[Finding]
     ) -> tuple[list[Finding], Look]:
-        """Of `more`, those whose edits are right on top of the `kept` ones, which led from `start` to `last`."""
+        """Of `more`, those whose edits are right on top of the `kept` ones, which led from `start` to `last`.
+
+        One look blames many: what each of its problems names is parted at once, file by file, so that the number of
+        looks grows with the deepest of them and not with their number.
+        """
         if not more:
             return kept, last
         outcome = self._try(start, [*kept, *more])
         if isinstance(outcome, Look):
             return [*kept, *more], outcome
-        if len(more) == 1:
-            self._refused[more[0]] = Refused(more[0], outcome.reason)
+        blamed = [[f for f in suspects if f in more] for _, suspects in outcome.problems]
+        alone = [group[0] for group in blamed if len(group) == 1]
+        if len(more) == 1 or len(set(alone)) == len(more):
+            self._refused |= {finding: Refused(finding, outcome.reason(finding)) for finding in more}
             return kept, last
-        suspects = [finding for finding in more if finding in outcome.suspects]
-        if not 0 < len(suspects) < len(more):
-            suspects = more[len(more) // 2 :]
-        kept, last = self._settle(start, kept, last, [f for f in more if f not in suspects])
-        return self._settle(start, kept, last, suspects)
+        later = list(alone)
+        for group in blamed:
+            if not any(finding in alone for finding in group):
+                later += group[len(group) // 2 :]
+        if not 0 < len(set(later)) < len(more):
+            later = more[len(more) // 2 :]
+        kept, last = self._settle(start, kept, last, [f for f in more if f not in later])
+        return self._settle(start, kept, last, [f for f in more if f in later])
 
     def _try(self, start: Look, findings: list[Finding]) -> Look | _Refusal:
         """What is found after the edits of some findings, or why they are not right."""
@@ -161,7 +173,7 @@ class _Session:
                 parse(source.path, shown, changed[source.path])
             except (Unfit, Unusable) as error:
                 why = tr("%(path)s: %(why)s", path=shown, why=error.args[0])
-                return _Refusal(why, [finding for finding in findings if _touches(finding, shown)])
+                return _Refusal([(why, [finding for finding in findings if _touches(finding, shown)])])
         after = look(self.paths, self.settings, changed, self.progress)
         return _judge(start, after, findings, edits) or after
 
@@ -173,17 +185,29 @@ def _judge(
     wanted = Counter(key_of(finding, edits.get(finding.place.path, ())) for finding in findings)
     found, expected = after.keys(), start.keys(edits) - wanted
     surplus = sorted(found - expected)
-    if staying := [key for key in surplus if key in wanted]:
-        suspects = [f for f in findings if key_of(f, edits.get(f.place.path, ())) in staying]
-        return _Refusal(tr("the finding would stay"), suspects)
-    for path, symbol, line in surplus:
-        near = [finding for finding in findings if _touches(finding, path)]
+    problems: list[tuple[str, list[Finding]]] = []
+    for key in surplus:
+        path, symbol, line = key
+        if key in wanted:
+            suspects = [f for f in findings if key_of(f, edits.get(f.place.path, ())) == key]
+            problems.append((tr("the finding would stay"), suspects))
+            continue
+        near = _nearest([finding for finding in findings if _touches(finding, path)], path, line)
         why = tr("it would bring %(rule)s at %(place)s", rule=symbol, place=f"{path}:{line}")
-        return _Refusal(why, near)
+        problems.append((why, near))
     for path, reason in sorted(after.skipped - start.skipped):
         why = tr("%(path)s could not be checked any more: %(reason)s", path=path, reason=reason)
-        return _Refusal(why, [finding for finding in findings if _touches(finding, path)])
-    return None
+        problems.append((why, [finding for finding in findings if _touches(finding, path)]))
+    return _Refusal(problems) if problems else None
+
+
+def _nearest(findings: list[Finding], shown: str, line: int) -> list[Finding]:
+    """Of the findings that change a file, the one with the edit next to a line; the refused are tried again later."""
+    lines = {
+        index: min(abs(edit.place.line - line) for edit in _edits(finding) if edit.place.path == shown)
+        for index, finding in enumerate(findings)
+    }
+    return [findings[min(lines, key=lambda index: lines[index])]] if lines else []
 
 
 def _apart(findings: Iterable[Finding]) -> list[Finding]:

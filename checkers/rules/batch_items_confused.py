@@ -6,6 +6,8 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ..facts.module import ClassFacts
+from ..facts.nodes import walk
 from ..finding import Finding
 from ..language import tr
 from ..project.data_reads import data_reads
@@ -13,7 +15,7 @@ from ..project.loss_binding import loss_bindings
 from ..project.project import dotted_name
 from ..project.scopes import Opaque
 from ..project.scopes import Scope as Names
-from ..project.training import Training
+from ..project.training import Training, TrainingScript
 from ..rule import Rule, Scope, Symptom
 from ..tpstate.events import Site
 from ..tpstate.verdicts import at, place_of
@@ -87,6 +89,15 @@ class BatchItemsConfused(Rule):
                     labels += _taken(binding.loss, step)
                 given = [found for value in inputs if (found := _item(value, step, reads)) is not None]
                 wanted = [found for value in labels if (found := _item(value, step, reads)) is not None]
+                same = len(given) == len(wanted) == 1 and given[0][0] == wanted[0][0] == 0
+                if same and _has_target(script):
+                    yield self.finding(
+                        place_of(step.module, wanted[0][1]),
+                        object=step.function.name if step.function is not None else "",
+                        evidence=(at(Site(step.module, given[0][1]), tr("the input is taken here")),),
+                        message="the label is item 0 of the batch, which is the input too: the target is not used",
+                        advice="Take the target, item 1, as the label.",
+                    )
                 if len(given) == 1 and len(wanted) == 1 and (given[0][0], wanted[0][0]) == (1, 0):
                     where, label = given[0][1], wanted[0][1]
                     batch = ast.unparse(where.value) if isinstance(where, ast.Subscript) else "batch"
@@ -98,6 +109,21 @@ class BatchItemsConfused(Rule):
                         label=0,
                         batch=batch,
                     )
+
+
+def _has_target(script: TrainingScript) -> bool:
+    """Whether every data set that the script names gives pairs."""
+    named = [script.project.resolve(script.module, name) for name in script.module.bindings if "Data" in name]
+    classes = [ref for ref in named if isinstance(ref, ClassFacts)] + [
+        cls for cls in script.module.classes.values() if "__getitem__" in cls.methods
+    ]
+    given = [
+        node.value
+        for cls in classes
+        for node in (walk(cls.methods["__getitem__"]) if "__getitem__" in cls.methods else ())
+        if isinstance(node, ast.Return) and node.value is not None
+    ]
+    return bool(given) and all(isinstance(value, ast.Tuple) and len(value.elts) >= 2 for value in given)
 
 
 def _taken(loss: Names | None, step: Names) -> list[ast.expr]:

@@ -12,7 +12,7 @@ from ..project.originals import Originals
 from ..project.stages import Family, Stages
 from ..rule import Rule, Symptom
 from ..tpstate.fixes import replace, unsafe
-from ..tpstate.stage_models import BLOCK_COUNTS, HEAD_COUNTS, Stack, stacks
+from ..tpstate.stage_models import BLOCK_COUNTS, HEAD_COUNTS, Stack, integer, stacks
 from ..tpstate.verdicts import at, place_of, site_place
 
 if TYPE_CHECKING:
@@ -180,7 +180,7 @@ class DepthDiffersFromOriginal(Rule):
                     what=what,
                 )
                 problem = tr("%(text)s, %(theirs)s in the original model", text=text, theirs=theirs)
-                hint, fix = _typed(parts, what, theirs, wanted.attr)
+                hint, fix = _typed(parts, what, theirs, wanted)
                 yield self._finding(family, parts[0], wanted, problem, hint, fix)
 
     def _total(self, family: Family, mine: list[Stack], theirs: list[Stack]) -> Iterator[Finding]:
@@ -223,8 +223,12 @@ class DepthDiffersFromOriginal(Rule):
 _KEYWORDS = {"blocks": BLOCK_COUNTS, "heads": HEAD_COUNTS, "window": ("window_size", "window")}
 
 
-def _typed(parts: list[Stack], what: str, theirs: object, attr: str) -> tuple[str, Fix | None]:
+_PARTS = ("num_local", "num_global", "depth_local")
+
+
+def _typed(parts: list[Stack], what: str, theirs: object, wanted: Stack) -> tuple[str, Fix | None]:
     """What to type, in words and, where the value stands in one call, as an edit."""
+    attr = wanted.attr
     if len(parts) > 1 and what == "blocks":
         return (
             tr(
@@ -237,6 +241,17 @@ def _typed(parts: list[Stack], what: str, theirs: object, attr: str) -> tuple[st
         )
     site = parts[0].site
     keywords = site.node.keywords if isinstance(site.node, ast.Call) else []
+    count = _other_count(parts[0], wanted) if what == "blocks" else None
+    if count is not None:
+        name, theirs = count
+        given = next((keyword for keyword in keywords if keyword.arg == name), None)
+        hint = tr(
+            "Write `%(arg)s=%(theirs)s` for `%(attr)s`, or change the original model too.",
+            arg=name,
+            theirs=theirs,
+            attr=attr,
+        )
+        return hint, unsafe(replace(site.module, given.value, str(theirs))) if given is not None else None
     written = next((keyword for keyword in keywords if keyword.arg in _KEYWORDS[what]), None)
     if written is None:
         return tr(
@@ -252,6 +267,13 @@ def _typed(parts: list[Stack], what: str, theirs: object, attr: str) -> tuple[st
         attr=attr,
     )
     return hint, unsafe(replace(site.module, written.value, str(theirs)))
+
+
+def _other_count(stack: Stack, wanted: Stack) -> tuple[str, int] | None:
+    """The one count of a part of the blocks that differs, and what the original has: `num_global`."""
+    pairs = [(name, integer(stack.given.get(name)), integer(wanted.given.get(name))) for name in _PARTS]
+    unlike = [(name, theirs) for name, mine, theirs in pairs if theirs is not None and mine != theirs]
+    return unlike[0] if len(unlike) == 1 else None
 
 
 def _depths(parts: list[Stack]) -> str:

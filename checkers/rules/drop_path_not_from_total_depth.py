@@ -173,7 +173,10 @@ class DropPathNotFromTotalDepth(Rule):
                     text = tr("`%(attr)s` gets the drop-path rates %(rates)s", attr=attr, rates=_text(rates))
                     typed = _typed(stack, wanted, expected)
                     blocks = (
-                        tr(" for its %(number)s blocks", number=len(expected))
+                        tr(
+                            " for the %(number)s blocks that it should have, and no more blocks than rates",
+                            number=len(expected),
+                        )
                         if len(expected) != len(rates)
                         else ""
                     )

@@ -80,6 +80,9 @@ class ReducedOverWrongGroup(Rule):
                 yield from self._against(entry, frame, _region(entry), "")
             if analysis.project.knowledge(_deals_to_replicas):
                 yield from self._batch(frame)
+            for node in frame.scope.nodes:
+                if isinstance(node, ast.Call):
+                    yield from self._shared(node, frame)
             if "sequence_parallel" in frame.module.words:
                 for node in frame.scope.nodes:
                     if isinstance(node, ast.Call):
@@ -129,6 +132,19 @@ class ReducedOverWrongGroup(Rule):
                             "samples are dealt to the data-parallel replicas, and each has a batch of its own"
                         )
                         yield self._found(entry, inner, call, against, TP)
+
+    def _shared(self, call: ast.Call, frame: Frame) -> Iterator[Finding]:
+        """`reduce(gradients, group, 1 / size)` of a function of the tree, where the size is that of another group."""
+        given = [*call.args, *(keyword.value for keyword in call.keywords)]
+        groups = [arg for arg in given if isinstance(arg, ast.Call) and "_group" in ast.unparse(arg.func)]
+        shares = [arg.right for arg in given if isinstance(arg, ast.BinOp) and isinstance(arg.op, ast.Div)]
+        if len(groups) != 1 or len(shares) != 1:
+            return
+        axes, other = group_axes(groups[0], frame), size_axes(shares[0], frame)
+        if axes and other and not axes & other:
+            entry = Collective(call, "", axes, groups[0], False)
+            against = tr("its result is divided by the size of the %(axes)s group", axes=text_of(other))
+            yield self._found(entry, frame, shares[0], against, other)
 
     def _marked(self, call: ast.Call, frame: Frame) -> Iterator[Finding]:
         """`reduce(gradients, group)` where the gradients are those marked `sequence_parallel`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,9 @@ from ..tpstate.verdicts import at, place_of
 
 if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
+
+
+_NUMBER = re.compile(r"(\d+)(?=\D*$)")
 
 
 class StageMapIncomplete(Rule):
@@ -107,7 +111,7 @@ class StageMapIncomplete(Rule):
                     name=name,
                 )
                 yield self.finding(place, object=name, problem=text, last=count - 1)
-            for text in _repeated(analysis.project, found):
+            for text in (*_repeated(analysis.project, found), *_exchanged(found)):
                 yield self.finding(place, problem=text, last=count - 1)
 
 
@@ -128,6 +132,30 @@ def _repeated(project: Project, found: StageMap) -> Iterator[str]:
                 first=first[id(cls)],
                 other=own.cls.name,
             )
+
+
+def _exchanged(found: StageMap) -> Iterator[str]:
+    """Classes that are numbered through, at ranks in another order."""
+    names = {rank: cls.name for rank, cls in found.entries.items() if cls is not None}
+    numbers = {
+        rank: int(text[1]) for rank, name in names.items() if (text := _NUMBER.search(name)) is not None
+    }
+    stems = {_NUMBER.sub("", name) for name in names.values()}
+    if (
+        len(stems) != 1
+        or numbers.keys() != found.entries.keys()
+        or sorted(numbers) != list(range(len(numbers)))
+    ):
+        return
+    first = min(numbers.values())
+    if sorted(numbers.values()) != list(range(first, first + len(numbers))):
+        return
+    wrong = [rank for rank in sorted(numbers) if numbers[rank] - first != rank]
+    if wrong:
+        name = names[wrong[0]]
+        yield tr(
+            "gives rank %(rank)s `%(cls)s`, whose number is that of another rank", rank=wrong[0], cls=name
+        )
 
 
 def _no_stages(project: Project, found: StageMap) -> Iterator[tuple[int, str]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
@@ -60,6 +60,7 @@ class Stack:
     has_rates: bool
     grouped: int = 0
     groups: int | None = None
+    given: Mapping[str, Value] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def rated(self) -> int | None:
@@ -176,6 +177,7 @@ def _stack(analysis: Analysis, cls: ClassFacts, events: list[tuple[Built, Site]]
         has_rates=has_rates,
         grouped=grouped or 0,
         groups=_first_number(args, _GROUPS),
+        given=args,
     )
 
 

@@ -1,0 +1,106 @@
+"""E7622"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..facts.nodes import as_code
+from ..finding import Finding
+from ..language import tr
+from ..project.axes import Axes
+from ..project.axis_sizes import Axis, is_heads
+from ..project.axis_values import Attended
+from ..rule import Rule, Symptom
+from ..tpstate.verdicts import place_of
+
+if TYPE_CHECKING:
+    from ..tpstate.analysis import Analysis
+
+
+class AttentionAxes(Rule):
+    """Queries and keys meet over the wrong axes, or are scaled by the width of all heads."""
+
+    code, symbol = "E7622", "attention-axes"
+    message = "%(problem)s"
+    advice = "%(typed)s"
+    why = (
+        "Attention weighs the tokens of one head against each other: queries, keys and values are (batch, heads, "
+        "tokens, channels of a head), and the scale is the root of the last."
+    )
+    symptom = Symptom.WRONG_NUMBERS
+    runtime = "mostly nothing fails: heads attend to heads, or all weights are nearly equal; some sizes crash"
+    limits = "Inside one function, by the names of sizes and by `b, n, s, d = q.shape`; silent where they say nothing."
+    guide = "beyond the guide"
+    bad = """
+    # one rank of tensor_parallel layers
+    from torch.nn import functional as F
+
+
+    def attend(q, k, v, num_heads):
+        b, n, c = q.shape
+        q, k, v = (x.view(b, n, num_heads, -1) for x in (q, k, v))
+        out = F.scaled_dot_product_attention(q, k, v)  # [attention-axes]
+        return out.reshape(b, n, c)
+    """
+    good = """
+    # one rank of tensor_parallel layers
+    from torch.nn import functional as F
+
+
+    def attend(q, k, v, num_heads):
+        b, n, c = q.shape
+        q, k, v = (x.view(b, n, num_heads, -1).transpose(1, 2) for x in (q, k, v))
+        out = F.scaled_dot_product_attention(q, k, v)
+        return out.transpose(1, 2).reshape(b, n, c)
+    """
+
+    def check(self, analysis: Analysis) -> Iterator[Finding]:
+        for module, read in analysis.project.knowledge(Axes).readings:
+            for attended in read.attended:
+                for problem, typed in _problems(attended):
+                    yield self.finding(
+                        place_of(module, attended.node),
+                        object=read.function.name,
+                        advice="%(typed)s",
+                        problem=problem,
+                        typed=typed,
+                    )
+
+
+def _problems(attended: Attended) -> Iterator[tuple[str, str]]:
+    query, key = attended.query.axes, attended.key.axes
+    if query is None or len(query) < 4:
+        return
+    if is_heads(query[-2]) and not is_heads(query[-3]) and (key is None or _keys_are_heads(attended, key)):
+        yield (
+            tr(
+                "attends over `%(heads)s`: heads are weighed against each other, not tokens",
+                heads=_name(query[-2]),
+            ),
+            tr(
+                "Bring the heads before the tokens: `x.transpose(1, 2)` behind each view, and back behind the product."
+            ),
+        )
+    if attended.all_channels is not None and query[-1].parts != (as_code(attended.all_channels),):
+        yield (
+            tr("scales by `%(size)s`, the width of all heads together", size=as_code(attended.all_channels)),
+            tr("Scale by the channels of one head, the last size of the query: `q.shape[-1] ** -0.5`."),
+        )
+    if not attended.is_kernel and key is not None and len(key) == len(query):
+        for axis, other in (*zip(query[:-2], key[:-2], strict=True), (query[-1], key[-2])):
+            if axis != other and axis in key and other in query and axis.parts and other.parts:
+                yield (
+                    tr("meets axis `%(axis)s` with `%(other)s`", axis=_name(axis), other=_name(other)),
+                    tr("Permute both alike: (batch, heads, tokens, channels), the key transposed last."),
+                )
+                return
+
+
+def _keys_are_heads(attended: Attended, key: tuple[Axis, ...]) -> bool:
+    return is_heads(key[-2] if attended.is_kernel else key[-1])
+
+
+def _name(axis: Axis) -> str:
+    return re.sub(r"@\d+", "", "*".join(axis.parts))
