@@ -107,7 +107,7 @@ class ArgumentOfAnotherName(Rule):
             for first, name in given.items():
                 if name != first and given.get(name) == first and first < name:
                     if not _builds(project, module, node) and _is_given_straight(
-                        project, module, cls, first, name
+                        project, module, cls, function, first, name
                     ):
                         continue  # there and back, or one from the other and the other from the one
                     yield self.finding(
@@ -130,10 +130,15 @@ def _builds(project: Project, module: ModuleFacts, node: ast.Call) -> bool:
 
 
 def _is_given_straight(
-    project: Project, module: ModuleFacts, cls: ClassFacts | None, first: str, second: str
+    project: Project,
+    module: ModuleFacts,
+    cls: ClassFacts | None,
+    function: ast.FunctionDef,
+    first: str,
+    second: str,
 ) -> bool:
-    """Whether another call of the class, or of the file, gives both names to the parameters of these names."""
-    for node in walk(cls.node if cls is not None else module.tree):
+    """Whether another call of the function gives both names to the parameters of these names."""
+    for node in walk(function):
         if isinstance(node, ast.Call) and len(node.args) + len(node.keywords) > 1:
             callee = _callee(project, module, cls, node) if len(node.args) > 1 else None
             given = _given(node, callee[1] if callee is not None else [])
