@@ -165,8 +165,13 @@ class StageCheckpointMethodsMissing(Rule):
             if stage.family.maps and not any(_saves(found.module) for found in stage.family.maps):
                 continue
             base = megatron_base(project, cls)
-            if base and stage.family.dispatches:
-                continue  # Megatron's own way to write a model
+            if stage.family.dispatches and (
+                base  # Megatron's own way to write a model
+                or not any(
+                    module.says(_MEGATRON_SAVES) for module in project.modules
+                )  # or a saver of the tree's own
+            ):
+                continue
             lost = _lost_layer(analysis, cls) if base else None
             if base and (lost is None or lost.owner is None):
                 continue
@@ -192,6 +197,7 @@ class StageCheckpointMethodsMissing(Rule):
             yield stage, finding
 
 
+_MEGATRON_SAVES = re.compile(r"\b(pretrain|save_checkpoint|dist_checkpointing)\b")
 _PLAIN_FORMAT = re.compile(r"ckpt[-_]format[\"']?[\s=:,]+[\"']?torch\b(?!_)")
 _SAVES = re.compile(r"""--save\b|["']save["']|\bsave\s*=|args\.save\b""")
 _METHOD = """
