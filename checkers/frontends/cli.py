@@ -204,14 +204,14 @@ def main() -> None:
     }
     if not arguments or arguments[0] not in {*commands, "--help", "-h"}:
         arguments.insert(0, "check")
-    if asks_for_help(arguments):
-        from .help import print_help
-
-        print_help(app, arguments)
-        sys.exit(CLEAN)
     gc.disable()  # syntax trees hold no cycles, and the process ends soon: collecting would double the run time
     try:
         try:
+            if asks_for_help(arguments):
+                from .help import print_help
+
+                print_help(app, arguments)
+                sys.exit(CLEAN)
             app(arguments, prog_name="onescience-check")
         finally:
             sys.stdout.flush()  # here, and not while Python shuts down, a closed pipe can be dealt with

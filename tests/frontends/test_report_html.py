@@ -70,7 +70,7 @@ def test_the_page_is_well_formed_and_needs_nothing_from_elsewhere(reference: Rep
 
 
 def test_the_pipeline_shows_each_stage_and_what_crosses(reference: Report) -> None:
-    (model,) = reference.models
+    model = reference.models[0]
     drawn = picture(model)
     assert [box.title for box in drawn.boxes] == [f"{s.rank}  {s.cls}" for s in model.stages]
     assert sum(len(box.labels) for box in drawn.boxes) == len(model.boundaries.rows)
@@ -105,7 +105,7 @@ def test_what_the_code_says_is_text(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_code_between_backticks_is_marked_and_escaped(reference: Report) -> None:
-    (model,) = reference.models
+    model = reference.models[0]
     note = replace(model, notes=("`a<b>` & <i>", "one ` alone <u>"))
     shown = page(Report((note,)))
     assert "<code>a&lt;b&gt;</code> &amp; &lt;i&gt;" in shown and "one ` alone &lt;u&gt;" in shown

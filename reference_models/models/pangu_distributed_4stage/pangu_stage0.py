@@ -71,10 +71,8 @@ class Pangu_stage0(PipelineStage):
         )
         self.patchembed3d = OneEmbedding(
             style="PanguEmbedding",
-            img_size=(
-                len(self.levels),
-                *img_size,
-            ),  # onescience: differs  a window-parallel rank has some levels
+            img_size=(PRESSURE_LEVELS, *img_size),
+            levels=len(self.levels),  # onescience: differs  window-parallel ranks
             patch_size=patch_size,
             variables=UPPER_AIR_VARIABLES,
             embed_dim=embed_dim,
@@ -93,7 +91,7 @@ class Pangu_stage0(PipelineStage):
         )
         self.downsample = OneSample(
             style="PanguDistributedDownSample",
-            input_resolution=own_part(fine),  # onescience: differs  a window-parallel rank has some levels
+            input_resolution=own_part(fine),  # onescience: differs  window-parallel ranks
             output_resolution=own_part(coarse),
             in_dim=embed_dim,
             config=config,

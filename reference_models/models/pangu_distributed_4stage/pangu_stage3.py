@@ -13,7 +13,7 @@ from onescience_check.runtime.training.arguments import core_transformer_config_
 
 from ...modules import OneFuser, OneRecovery, OneSample
 from ...modules.window_parallel import own_part
-from ..pangu.grids import SURFACE_VARIABLES, UPPER_AIR_VARIABLES, token_grids
+from ..pangu.grids import PRESSURE_LEVELS, SURFACE_VARIABLES, UPPER_AIR_VARIABLES, token_grids
 from ..pipeline_stage import PipelineStage
 from .levels import gather_levels, own_pressure_levels
 
@@ -108,7 +108,8 @@ class Pangu_stage3(PipelineStage):
         )
         self.patchrecovery3d = OneRecovery(
             style="PanguPatchRecovery",
-            img_size=(len(levels), *img_size),
+            img_size=(PRESSURE_LEVELS, *img_size),
+            levels=len(levels),  # onescience: differs  window-parallel ranks
             patch_size=patch_size,
             in_chans=2 * embed_dim,
             out_chans=UPPER_AIR_VARIABLES,
@@ -128,5 +129,5 @@ class Pangu_stage3(PipelineStage):
         surface = self.patchrecovery2d(x[:, :1]) if self.has_surface else None
         upper_air = self.patchrecovery3d(x[:, 1:] if self.has_surface else x)
         surface, upper_air = gather_levels(surface, upper_air, self.patch_size)
-        # onescience: differs  window-parallel ranks have some levels each
+        # onescience: differs  window-parallel ranks
         return torch.cat([surface, upper_air.flatten(1, 2)], dim=1)

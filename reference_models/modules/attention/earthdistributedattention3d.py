@@ -105,7 +105,7 @@ class EarthDistributedAttention3D(nn.Module):
         blocked = grid.blocked_pairs()
         if blocked is not None:
             blocked = blocked[self.types].clone()
-        # onescience: differs  a window-parallel rank has the windows of its levels
+        # onescience: differs  window-parallel ranks
         self.register_buffer("blocked", blocked, persistent=False)
         self.proj = RowParallelLinear(
             dim,

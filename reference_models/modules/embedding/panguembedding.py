@@ -21,15 +21,18 @@ class PanguEmbedding(nn.Module):
         patch_size: cells of a patch, as many axes as img_size.
         variables: V.
         embed_dim: C.
+        levels: pressure levels of img_size that this rank has, None for all.
 
     Input: (B, V, Y, X) or (B, V, P, Y, X). Output: (B, L, C), L in the order (P, Y, X).
     """
 
-    def __init__(self, img_size, patch_size, variables: int, embed_dim: int):
+    def __init__(self, img_size, patch_size, variables: int, embed_dim: int, levels: int | None = None):
         super().__init__()
         if len(img_size) != len(patch_size) or len(img_size) not in (2, 3):
             raise ValueError(f"img_size {img_size} and patch_size {patch_size} must both have 2 or 3 axes")
         self.img_size = (1, *img_size)[-3:]
+        if levels is not None:
+            self.img_size = (levels, *self.img_size[1:])
         patch = (1, *patch_size)[-3:]
         self.padded_size = round_up(self.img_size, patch)
         self.proj = nn.Conv3d(variables, embed_dim, kernel_size=patch, stride=patch)

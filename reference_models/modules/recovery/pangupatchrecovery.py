@@ -20,16 +20,19 @@ class PanguPatchRecovery(nn.Module):
         patch_size: cells of a patch, as many axes as img_size.
         in_chans: C.
         out_chans: V.
+        levels: pressure levels of img_size that this rank has, None for all.
 
     Input: (B, P, Y, X, C), one token per patch. Output: (B, V, Y, X) or (B, V, P, Y, X).
     """
 
-    def __init__(self, img_size, patch_size, in_chans: int, out_chans: int):
+    def __init__(self, img_size, patch_size, in_chans: int, out_chans: int, levels: int | None = None):
         super().__init__()
         if len(img_size) != len(patch_size) or len(img_size) not in (2, 3):
             raise ValueError(f"img_size {img_size} and patch_size {patch_size} must both have 2 or 3 axes")
         self.surface = len(img_size) == 2
         self.img_size = (1, *img_size)[-3:]
+        if levels is not None:
+            self.img_size = (levels, *self.img_size[1:])
         patch = (1, *patch_size)[-3:]
         self.proj = nn.ConvTranspose3d(in_chans, out_chans, kernel_size=patch, stride=patch)
 
