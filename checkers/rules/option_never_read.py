@@ -41,7 +41,7 @@ class OptionNeverRead(Rule):
     runtime = "Nothing fails; the run does what the code says, not what the command says."
     limits = (
         "Options of the function that Megatron is handed as `extra_args_provider`. Silent where any file of the tree "
-        "reads such an attribute of the arguments, or hands them on as a whole."
+        "reads such an attribute of the arguments or of a `config`, or hands them on as a whole."
     )
     guide = "beyond the guide"
 
@@ -162,7 +162,13 @@ def _is_named(project: Project, script: TrainingScript, option: str, name: str) 
         pattern = field if project.is_framework(module) else read
         if pattern.search(module.text.replace(option, "")):
             return True
-    return False
+    # A configuration made of the arguments has their names: Megatron copies each that it has a field for.
+    of_config = re.compile(rf"\bconfig\.{word}\b(?!\s*=[^=])")
+    return project.files.unread_has(name, of_config) or any(
+        name in module.text and of_config.search(module.text)
+        for module in project.modules
+        if not project.is_framework(module)
+    )
 
 
 def _within_reach(project: Project, script: TrainingScript) -> list[ModuleFacts]:

@@ -5,6 +5,7 @@ from data import build
 def add_arguments(parser):
     parser.add_argument("--crop-size", type=int, default=64)
     parser.add_argument("--noise-std", type=float, default=0.1)
+    parser.add_argument("--encoder-type", default="conv")
     parser.add_argument("--in-file", dest="source")
     return parser
 
