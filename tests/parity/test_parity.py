@@ -51,5 +51,5 @@ def verdicts(tmp_path_factory):
 
 @pytest.mark.parametrize(("size", "layout", "claim"), list(cases()))
 def test_layout_equals_the_plain_model(verdicts, size, layout, claim):
-    lines = [line for line in verdicts(size) if line.split(":")[0].endswith(f"{layout} {claim}")]
+    lines = [line for line in verdicts(size) if line.split(":")[0].endswith(f" {layout} {claim}")]
     assert [line.split()[0] for line in lines] == ["passed"], lines or "\n".join(verdicts(size)[-40:])
