@@ -20,15 +20,15 @@ def test_every_mutant_can_be_made():
 
 
 @pytest.fixture(scope="module")
-def process():
-    """A process that no other test has been in, as the matrix has."""
-    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), initializer=matrix.preload) as pool:
-        yield pool
+def measured():
+    """Each mutant's verdicts, from processes that no other test has been in, as those of the matrix are."""
+    with ProcessPoolExecutor(2, multiprocessing.get_context("spawn"), initializer=matrix.preload) as pool:
+        yield {row["id"]: pool.submit(matrix.measure, row) for row in CHOSEN}
 
 
 @pytest.mark.parametrize("mutant", CHOSEN, ids=lambda row: row["id"])
-def test_reading_and_running_find_what_they_found(mutant, process):
-    found = process.submit(matrix.measure, mutant).result(timeout=300)
+def test_reading_and_running_find_what_they_found(mutant, measured):
+    found = measured[mutant["id"]].result(timeout=600)
     assert matrix.same(found, mutant), found
 
 
