@@ -35,8 +35,8 @@ def verify(script: str | Path | Plan, parts: Sequence[str], **options) -> list[R
     """Several parts, "shapes" and "numbers", of one target; see the functions of these names."""
     plan = _plan(script, options)
     preload()
-    from .numbers import verify_numbers
-    from .shapes import verify_shapes
+    from .number_run import verify_numbers
+    from .shape_run import verify_shapes
 
     results = []
     known: dict | None = None

@@ -24,8 +24,8 @@ from onescience_check.checkers.report.target import find
 from onescience_check.checkers.settings import load_settings
 from onescience_check.runtime import verify
 from onescience_check.runtime.verify import UserError, api
-from onescience_check.runtime.verify.numbers import verify_numbers
-from onescience_check.runtime.verify.shapes import verify_shapes
+from onescience_check.runtime.verify.number_run import verify_numbers
+from onescience_check.runtime.verify.shape_run import verify_shapes
 from tests.mutants import trees
 
 KEPT = ("kind", "message", "module", "path", "line", "rule")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from onescience_check.checkers.report.target import find_stages
 from onescience_check.runtime.verify import Plan, shapes
-from onescience_check.runtime.verify.numbers import _too_much
+from onescience_check.runtime.verify.number_run import _too_much
 
 ROOT = Path(__file__).parents[3]
 PACKAGE = "onescience_check.reference_models.models.pangu_distributed_4stage"

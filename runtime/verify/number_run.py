@@ -11,7 +11,7 @@ from .overrides import small
 from .plan import Plan
 from .processes import run
 from .results import Finding, Result, merged
-from .shapes import preload, take
+from .shape_run import preload, take
 from .smallrun import rank_of_world
 
 _LOST = (
