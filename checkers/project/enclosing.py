@@ -24,6 +24,11 @@ def _calls(node: ast.AST, around: tuple[ast.AST, ...]) -> Iterator[tuple[ast.Cal
         yield node, around
 
 
+def around_call(function: ast.FunctionDef, node: ast.AST) -> tuple[ast.AST, ...] | None:
+    """What stands around one call of a function, outermost first; None if it is no call of its own."""
+    return next((around for call, around in calls_within(function) if call is node), None)
+
+
 def is_forked(around: tuple[ast.AST, ...]) -> bool:
     """Whether a node runs under `with get_cuda_rng_tracker().fork():`, also where only some settings fork."""
     return any(

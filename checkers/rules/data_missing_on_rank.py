@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ from ..facts.nodes import as_code
 from ..finding import Finding
 from ..language import tr
 from ..project.data_reads import LAST, data_reads, stages_of
+from ..project.enclosing import around_call
 from ..project.scopes import Scope as Names
 from ..project.training import Training, TrainingScript
 from ..rule import Rule, Symptom
@@ -44,8 +46,8 @@ class DataMissingOnRank(Rule):
 
     def forward_step(data_iterator, model):
         field = label = None
-        if mpu.get_tensor_model_parallel_rank() == 0:
-            field, label = next(data_iterator)  # [data-missing-on-rank]
+        if mpu.get_tensor_model_parallel_rank() == 0:  # [data-missing-on-rank]
+            field, label = next(data_iterator)
         output = model(field)
         return output, partial(l2_loss, label)
     """
@@ -66,11 +68,10 @@ class DataMissingOnRank(Rule):
             function = read.scope.function
             if function is None or "broadcast" in as_code(function):
                 continue
-            tests = [*_around(function, read.node)]
-            for test in tests:
+            for test in _deciding(function, read.node):
                 if any(word in as_code(part) for part in _with_names(test, read.scope) for word in _TENSOR):
                     yield self.finding(
-                        place_of(read.scope.module, read.node),
+                        place_of(read.scope.module, test),
                         object=function.name,
                         advice="%(typed)s",
                         problem=tr("the ranks of one tensor-parallel group do not read the same batch"),
@@ -102,19 +103,15 @@ class DataMissingOnRank(Rule):
                 )
 
 
-def _around(function: ast.FunctionDef, node: ast.AST) -> Iterator[ast.expr]:
-    """The tests, and the loops, that decide whether or how often a node runs."""
-    for part in ast.walk(function):
-        inside = any(inner is node for inner in ast.walk(part))
-        if (
-            inside
-            and isinstance(part, ast.If | ast.IfExp)
-            and not any(x is node for x in ast.walk(part.test))
-        ):
+def _deciding(function: ast.FunctionDef, node: ast.AST) -> Iterator[ast.expr]:
+    """The tests, and the loops, that decide whether or how often a call runs."""
+    around = (*(around_call(function, node) or ()), node)
+    for part, inner in itertools.pairwise(around):
+        if isinstance(part, ast.If | ast.IfExp) and inner is not part.test:
             yield part.test
-        elif inside and isinstance(part, ast.For):
+        elif isinstance(part, ast.For):
             yield part.iter
-        elif inside and isinstance(part, ast.ListComp | ast.GeneratorExp):
+        elif isinstance(part, ast.ListComp | ast.GeneratorExp):
             yield part.generators[0].iter
 
 

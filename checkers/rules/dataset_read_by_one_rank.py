@@ -115,7 +115,11 @@ class DatasetReadByOneRank(Rule):
             if marked is None or _ASKS.search(provider.module.text_of(provider.function)):
                 continue
             reads = [read for step in script.forward_steps for read in _reads(analysis.project, step)]
-            if reads and all(_on_first_alone(read) for read in reads):
+            if (
+                reads
+                and all(_on_first_alone(read) for read in reads)
+                and all("broadcast" in read.frame.module.text for read in reads)  # else E7551: they get no batch
+            ):
                 yield self.finding(
                     place_of(script.module, marked),
                     object=name,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ..facts.nodes import walk
 from ..finding import Finding
 from ..language import tr
-from ..project.enclosing import calls_within, is_forked
+from ..project.enclosing import around_call, is_forked
 from ..project.project import Project
 from ..rule import Rule, Symptom
 from ..tpstate.events import Dropped
@@ -140,20 +140,15 @@ def _is_forked(event: Dropped) -> bool | None:
     function = event.site.function
     if not isinstance(function, ast.FunctionDef):
         return None
-    around = _around(function, event.site.node)
+    around = around_call(function, event.site.node)
     if around is None or _is_fallback(event.site.node, around):
         return None
     callers = [
-        _around(site.function, site.node)
+        around_call(site.function, site.node)
         for site in event.stack
         if isinstance(site.function, ast.FunctionDef)
     ]
     return None if any(is_forked(outer or ()) for outer in callers) else is_forked(around)
-
-
-def _around(function: ast.FunctionDef, node: ast.AST) -> tuple[ast.AST, ...] | None:
-    """What stands around a call of a function."""
-    return next((around for call, around in calls_within(function) if call is node), None)
 
 
 def _is_fallback(node: ast.AST, around: tuple[ast.AST, ...]) -> bool:

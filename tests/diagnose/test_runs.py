@@ -6,7 +6,6 @@ logs keep the line numbers of then: where the reference has changed since, lines
 
 from __future__ import annotations
 
-import ast
 import json
 import shutil
 from pathlib import Path
@@ -73,16 +72,7 @@ def test_the_edited_line_is_the_cause(name: str, tmp_path: Path, monkeypatch: py
         source = sources.text(cause.path)
         start, end = source.statement(cause.line) if source is not None else (cause.line, cause.line)
         spans += [(cause.path, line) for line in range(start, end + 1)]
-        spans += [(cause.path, line) for line in _tests_around(cause.path, cause.line)]
     assert set(lines) & set(spans), [(cause.path, cause.line, cause.weight) for cause in made.causes]
-
-
-def _tests_around(path: str, line: int) -> list[int]:
-    """The line of the test that decides whether a line runs: a rule points at what should not hang on it."""
-    tree = ast.parse(Path(path).read_text("utf-8"))
-    return [
-        n.lineno for n in ast.walk(tree) if isinstance(n, ast.If) and line in {part.lineno for part in n.body}
-    ]
 
 
 @pytest.mark.parametrize("path", sorted((RUNS / "healthy").glob("*.log")), ids=lambda path: path.stem)
