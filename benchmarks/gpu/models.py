@@ -41,11 +41,11 @@ class Layout(NamedTuple):
     chunks: int | None = None
     window: int = 1
 
-    def start(self, device: str, bf16: bool, *more) -> process_groups.World:
+    def start(self, device: str, bf16: bool) -> process_groups.World:
         """Parse flags that say so, and split the world."""
         words = ["--tensor-model-parallel-size", str(self.tensor)]
         words += ["--pipeline-model-parallel-size", str(self.pipeline)]
-        words += ["--window-parallel-size", str(self.window), "--device", device, *more]
+        words += ["--window-parallel-size", str(self.window), "--device", device]
         words += [] if self.chunks is None else ["--num-virtual-stages-per-pipeline-rank", str(self.chunks)]
         words += ["--bf16"] if bf16 else []
         parse_args({}, None, [*words, "--lr", "1e-4", "--use-cpu-initialization"])

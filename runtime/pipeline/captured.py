@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 import torch
 
 from .chunk import PipelineChunk
-from .schedule import run_schedule
+from .schedule import counting, run_schedule
 
 WARM_UP = 3  # eager passes that compile kernels and open connections before the capture
 
@@ -34,7 +34,7 @@ class CapturedPasses:
         example,
         num_microbatches: int,
     ) -> None:
-        self.forward_step_func = forward_step_func
+        self.forward_step_func = counting(forward_step_func, num_microbatches)  # each is a share of the step
         self.chunks = chunks
         self.optimizer = optimizer
         self.num_microbatches = num_microbatches
@@ -66,16 +66,6 @@ class CapturedPasses:
         return reports
 
     def _run(self) -> list[dict]:
-        reports = run_schedule(self._forward_step, [iter([self.inputs])], self.chunks, 1)
+        reports = run_schedule(self.forward_step_func, [iter([self.inputs])], self.chunks, 1)
         self.optimizer.sum_gradients()
         return reports
-
-    def _forward_step(self, data_iterator, model):
-        output, loss_func = self.forward_step_func(data_iterator, model)
-
-        def share_of_step(output):
-            loss, *count, report = loss_func(output)
-            count = count[0] if count else torch.ones((), dtype=torch.int, device=loss.device)
-            return loss, count * self.num_microbatches, report
-
-        return output, share_of_step

@@ -54,7 +54,7 @@ def run_schedule(
         extra["p2p_communicator"] = communicator
         extra["pg_collection"] = _groups()
     return get_forward_backward_func()(
-        forward_step_func=_counting(forward_step_func),
+        forward_step_func=counting(forward_step_func),
         data_iterator=list(data_iterators) if interleaved else data_iterators[0],
         model=list(chunks) if interleaved else chunks[0],
         num_microbatches=num_microbatches,
@@ -65,18 +65,20 @@ def run_schedule(
     )
 
 
-def _counting(forward_step_func: Callable) -> Callable:
-    """The same, whose ``loss_func`` gives three results: a loss, how many it counts for, what to report.
+def counting(forward_step_func: Callable, times: int = 1) -> Callable:
+    """The same, whose ``loss_func`` gives three results: a loss, ``times`` what it counts for, what to report.
 
-    Of a loss without a count Megatron's schedules take the gradient times the number of context-parallel ranks.
+    Of a loss without a count Megatron's schedules take the gradient times the number of context-parallel ranks. They
+    divide a loss by its count.
     """
 
     def forward_step(data_iterator, model):
         output, loss_func = forward_step_func(data_iterator, model)
 
         def counting_loss_func(output):
-            loss, *count, report = loss_func(output)
-            return loss, *(count or [torch.ones((), dtype=torch.int, device=loss.device)]), report
+            loss, *counts, report = loss_func(output)
+            count = counts[0] if counts else torch.ones((), dtype=torch.int, device=loss.device)
+            return loss, count * times, report
 
         return output, counting_loss_func
 

@@ -15,6 +15,11 @@ INPUT_CHANNELS = SURFACE_VARIABLES + CONSTANT_MASKS + UPPER_AIR_VARIABLES * PRES
 OUTPUT_CHANNELS = SURFACE_VARIABLES + UPPER_AIR_VARIABLES * PRESSURE_LEVELS
 
 
+def token_levels(depth: int) -> int:
+    """Levels of tokens: the surface, and the pressure levels in patches of ``depth``."""
+    return 1 + math.ceil(PRESSURE_LEVELS / depth)
+
+
 def token_grids(img_size, patch_size) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
     """Tokens (pressure, latitude, longitude) of the fine grid (layers 1 and 4) and the coarse one (2 and 3).
 
@@ -29,7 +34,7 @@ def token_grids(img_size, patch_size) -> tuple[tuple[int, int, int], tuple[int, 
             "img_size must be two cell counts of at least 1 (latitude, longitude), patch_size three (pressure, "
             f"latitude, longitude), got {img_size} and {patch_size}"
         )
-    levels = 1 + math.ceil(PRESSURE_LEVELS / patch_size[0])
+    levels = token_levels(patch_size[0])
     rows = math.ceil(img_size[0] / patch_size[1])
     columns = math.ceil(img_size[1] / patch_size[2])
     return (levels, rows, columns), (levels, math.ceil(rows / 2), math.ceil(columns / 2))

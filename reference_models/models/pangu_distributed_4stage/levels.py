@@ -5,9 +5,9 @@
 
 import torch
 
-from ...modules.padding import round_up, split_padding
+from ...modules.padding import split_padding
 from ...modules.window_parallel import gather_fields, own_levels, shares_of_levels
-from ..pangu.grids import PRESSURE_LEVELS, SURFACE_VARIABLES, UPPER_AIR_VARIABLES
+from ..pangu.grids import PRESSURE_LEVELS, SURFACE_VARIABLES, UPPER_AIR_VARIABLES, token_levels
 
 
 def own_pressure_levels(patch_size) -> tuple[bool, range]:
@@ -16,8 +16,8 @@ def own_pressure_levels(patch_size) -> tuple[bool, range]:
     Raises:
         ValueError: the levels cannot be shared.
     """
-    tokens = own_levels(_levels_of_tokens(patch_size))
-    return tokens.start == 0, _pressure_levels(tokens, patch_size)
+    tokens = own_levels(token_levels(patch_size[0]))
+    return tokens.start == 0, _pressure_levels(tokens, patch_size[0])
 
 
 def gather_levels(surface: torch.Tensor | None, upper_air: torch.Tensor, patch_size):
@@ -25,10 +25,10 @@ def gather_levels(surface: torch.Tensor | None, upper_air: torch.Tensor, patch_s
 
     surface: None where this rank has it not; upper_air: (B, V, levels of this rank, Y, X).
     """
-    shares = shares_of_levels(_levels_of_tokens(patch_size))
+    shares = shares_of_levels(token_levels(patch_size[0]))
     if len(shares) == 1:
         return surface, upper_air
-    channels = [UPPER_AIR_VARIABLES * len(_pressure_levels(tokens, patch_size)) for tokens in shares]
+    channels = [UPPER_AIR_VARIABLES * len(_pressure_levels(tokens, patch_size[0])) for tokens in shares]
     channels[0] += SURFACE_VARIABLES  # the surface is the first level of tokens
     mine = upper_air.flatten(1, 2)
     if surface is not None:
@@ -39,16 +39,12 @@ def gather_levels(surface: torch.Tensor | None, upper_air: torch.Tensor, patch_s
     return first[:, :SURFACE_VARIABLES], upper_air
 
 
-def _levels_of_tokens(patch_size) -> int:
-    return 1 + round_up((PRESSURE_LEVELS,), patch_size[:1])[0] // patch_size[0]
-
-
-def _pressure_levels(tokens: range, patch_size) -> range:
-    """The pressure levels of these levels of tokens, of which level 0 is the surface."""
-    depth = patch_size[0]
-    before, after = split_padding(PRESSURE_LEVELS, (_levels_of_tokens(patch_size) - 1) * depth)
+def _pressure_levels(tokens: range, depth: int) -> range:
+    """The pressure levels of these levels of tokens, of which level 0 is the surface; ``depth`` of them in a patch."""
+    levels = token_levels(depth)
+    before, after = split_padding(PRESSURE_LEVELS, (levels - 1) * depth)
     first, end = (max(0, (level - 1) * depth) for level in (tokens.start, tokens.stop))
-    if len(tokens) <= PRESSURE_LEVELS // depth and (before or after > 1 or first == end):
+    if len(tokens) < levels and (before or after > 1 or first == end):
         raise ValueError(
             f"window parallelism needs patches that cut {PRESSURE_LEVELS} pressure levels with at most one level of "
             f"padding, and two levels of tokens a rank; these are of {depth} levels"
