@@ -118,7 +118,9 @@ class DatasetReadByOneRank(Rule):
             if (
                 reads
                 and all(_on_first_alone(read) for read in reads)
-                and all("broadcast" in read.frame.module.text for read in reads)  # else E7551: they get no batch
+                and all(
+                    "broadcast" in read.frame.module.text for read in reads
+                )  # else E7551: they get no batch
             ):
                 yield self.finding(
                     place_of(script.module, marked),

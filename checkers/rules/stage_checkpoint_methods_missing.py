@@ -11,6 +11,7 @@ from ..facts.module import ClassFacts, ModuleFacts
 from ..files import disk
 from ..finding import Finding, Fix, joined
 from ..language import tr
+from ..project.project import Project
 from ..project.stage_classes import hidden_base, megatron_base
 from ..project.stages import Stage, Stages
 from ..rule import Rule, Symptom
@@ -165,13 +166,8 @@ class StageCheckpointMethodsMissing(Rule):
             if stage.family.maps and not any(_saves(found.module) for found in stage.family.maps):
                 continue
             base = megatron_base(project, cls)
-            if stage.family.dispatches and (
-                base  # Megatron's own way to write a model
-                or not any(
-                    module.says(_MEGATRON_SAVES) for module in project.modules
-                )  # or a saver of the tree's own
-            ):
-                continue
+            if stage.family.dispatches and (base or not _saves_by_megatron(project)):
+                continue  # Megatron's own way to write a model, or a saver of the tree's own
             lost = _lost_layer(analysis, cls) if base else None
             if base and (lost is None or lost.owner is None):
                 continue
@@ -215,6 +211,10 @@ def sharded_state_dict(self, prefix="", sharded_offsets=(), metadata=None):
         tp_group=parallel_state.get_tensor_model_parallel_group(),
         dp_cp_group=parallel_state.get_data_parallel_group(with_context_parallel=True),
     )"""
+
+
+def _saves_by_megatron(project: Project) -> bool:
+    return any(module.says(_MEGATRON_SAVES) for module in project.modules)
 
 
 def _saves(script: ModuleFacts) -> bool:
