@@ -1,0 +1,5 @@
+"""The plain model."""
+
+from .swirl import Swirl
+
+__all__ = ["Swirl"]
