@@ -116,7 +116,8 @@ class Result:
     """Everything one run of the engine found.
 
     `suppressed` holds what a comment in the code switches off, `accepted` what the baseline accepts and `stale` its
-    entries that nothing was found for; `older` counts what was found before the change that is looked at.
+    entries that nothing was found for; `older` counts what was found before the change that is looked at, `left_out`
+    what there is no room for.
     """
 
     findings: list[Finding]
@@ -127,3 +128,4 @@ class Result:
     accepted: list[Finding] = field(default_factory=list)
     stale: list[str] = field(default_factory=list)
     older: int | None = None
+    left_out: int = 0

@@ -11,7 +11,9 @@ from onescience_check.checkers.rules import all_rules
 
 DOCS = Path(__file__).parent
 DATA = DOCS.parent / "tests" / "mutants" / "mutants.json"
-EVIDENCE = DOCS.parent / "checkers" / "frontends" / "templates" / "evidence.json"
+TEMPLATES = DOCS.parent / "checkers" / "frontends" / "templates"
+EVIDENCE = TEMPLATES / "evidence.json"
+REFERENCES = TEMPLATES / "references.json"
 HEAD = """# Ground truth: what each rule's mistake does at run time
 
 Made by `python docs/make_ground_truth.py` from `tests/mutants/mutants.json`; `python -m tests.mutants.matrix` measures
@@ -154,6 +156,39 @@ def evidence() -> str:
     return json.dumps(dict(sorted(found.items())), indent=1, ensure_ascii=False) + "\n"
 
 
+def references() -> str:
+    """For `--format agent`: of each rule a line of the reference models that a mistake of its kind replaced, so where
+    it stands right. A mistake made for the rule, in one place, comes before others."""
+    found: dict[str, tuple[tuple[bool, int, int], str, int]] = {}
+    for row in json.loads(DATA.read_text("utf-8")):
+        for number, edit in enumerate(row["edits"]):
+            line = _replaced(*edit)
+            if line is None:
+                continue
+            for symbol in {row["rule"], *(symbol for symbol, *_ in row["static"])} - {""}:
+                worth = (row["rule"] != symbol, len(row["edits"]), number)
+                if symbol not in found or worth < found[symbol][0]:
+                    found[symbol] = (worth, edit[0], line)
+    places = {symbol: [path, line] for symbol, (_, path, line) in sorted(found.items())}
+    return json.dumps(places, indent=1) + "\n"
+
+
+def _replaced(path: str, right: str, wrong: str) -> int | None:
+    """The first line of code of the reference models that a mistake takes away; None where it only adds some."""
+    if not (path.startswith("reference_models/") and path.endswith(".py")):
+        return None
+    text = (DOCS.parent / path).read_text("utf-8")
+    kept = {line.strip() for line in wrong.splitlines()}
+    first = text[: text.index(right)].count("\n") + 1
+    lines = text.splitlines()[first - 1 : first + right.count("\n")]
+    for number, line in enumerate(map(str.strip, lines), first):
+        is_code = line not in kept and not line.startswith(("import ", "from ", "#")) and len(line) > 3
+        if is_code and line.strip("()[]{},"):
+            return number
+    return None
+
+
 if __name__ == "__main__":
     (DOCS / "ground-truth.md").write_text(page(), "utf-8")
     EVIDENCE.write_text(evidence(), "utf-8")
+    REFERENCES.write_text(references(), "utf-8")

@@ -66,7 +66,7 @@ def check(
         list[str] | None,
         typer.Option(
             metavar="NAME[:FILE]",
-            help="text, json, sarif, github, gitlab, junit, markdown or html; several, each to its file.",
+            help="text, agent, json, sarif, github, gitlab, junit, markdown or html; several, each to its file.",
         ),
     ] = None,
     select: Names = "",
@@ -84,6 +84,10 @@ def check(
         str, typer.Option(metavar="SIZES", help="Tensor-parallel sizes that must work: 1,2,4,8.")
     ] = "",
     jobs: Annotated[int, typer.Option(min=1, metavar="N", help="Processes to use.")] = 1,
+    max_findings: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="Show no more findings than this, the most harmful first."),
+    ] = None,
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="Findings only, without the figures below them.")
     ] = False,
@@ -117,7 +121,15 @@ def check(
 ) -> None:
     """Check files and folders (this is what `onescience-check [PATHS]` does)."""
     working_folder()
-    shown = Shown(outputs(format or ()), strict, statistics, quiet, is_chosen=lang is not None)
+    shown = Shown(
+        outputs(format or ()),
+        strict,
+        statistics,
+        quiet,
+        is_chosen=lang is not None,
+        paths=tuple(map(str, paths or [Path()])),
+        most=max_findings or 0,
+    )
     given, edited = with_input(paths or [], stdin_filename)
     options: dict[str, Any] = {
         "select": words(select),

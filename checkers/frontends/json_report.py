@@ -39,6 +39,7 @@ def document(result: Result) -> dict[str, Any]:
         "accepted": len(result.accepted),
         "stale": result.stale,
         "older": result.older,
+        "left_out": result.left_out,
     }
 
 

@@ -204,6 +204,10 @@ def verdict(result: Result) -> str:
     if findings:
         files = counted(len({finding.place.path for finding in findings}), "file")
         said = tr("%(findings)s in %(files)s", findings=said, files=files)
+    if result.left_out:
+        said = tr(
+            "%(findings)s; %(number)s more, no more harmful, left out", findings=said, number=result.left_out
+        )
     if suppressed:
         off = counted(suppressed, "finding")
         said = tr("%(said)s, %(off)s switched off by comments", said=said, off=off)

@@ -8,6 +8,7 @@ import json
 import re
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -17,9 +18,11 @@ import pytest
 from onescience_check.checkers.files.discovery import FileSet
 from onescience_check.checkers.finding import Evidence, Finding, Place, Result, Skipped, Summary
 from onescience_check.checkers.frontends.cli import main
-from onescience_check.checkers.frontends.formats import github, gitlab, junit, markdown, sarif
+from onescience_check.checkers.frontends.formats import agent, github, gitlab, junit, markdown, sarif
 from onescience_check.checkers.frontends.formats import html as page
+from onescience_check.checkers.frontends.formats.terms import most_harmful
 from onescience_check.checkers.frontends.json_report import document
+from onescience_check.checkers.frontends.text_report import verdict
 from onescience_check.checkers.language import localized
 
 ROOT = Path(__file__).parents[2]
@@ -38,7 +41,7 @@ class Output(nn.Module):
         x = self.drop(self.proj(x))
         return self.drop(self.proj(x))  # pylint: disable=parallel-linear-tuple-used
 """
-FORMS = ("json", "sarif", "github", "gitlab", "junit", "markdown", "html")
+FORMS = ("json", "agent", "sarif", "github", "gitlab", "junit", "markdown", "html")
 Run = Callable[..., tuple[int, str, str]]
 
 
@@ -193,6 +196,51 @@ def test_junit_is_read_by_junitparser(command: Run, tmp_path: Path) -> None:
     assert (suites.tests, suites.failures) == (1, 0)
 
 
+def test_an_agent_is_told_what_to_type_where_it_stands_right_and_what_to_call_next(command: Run) -> None:
+    code, out, err = command("--format", "agent", ".")
+    assert (code, err) == (1, "") and "\x1b" not in out
+    head, *blocks, last = out.strip().split("\n\n")
+    assert head.splitlines()[0] == "onescience-check: 1 error in 1 file, 1 finding switched off by comments."
+    folder = Path(head.splitlines()[1].removeprefix("references: "))
+    (block,) = blocks
+    keys = [line.partition(":")[0] for line in block.splitlines()[1:] if not line.startswith(" ")]
+    assert keys == ["at", "wrong", "run", "because", "do", "fix", "see"]
+    assert "  12 +         x = self.drop(self.proj(x)[0])" in block
+    path, line = block.splitlines()[-1].removeprefix("see: ").split(":")
+    assert "_ = self.fc2(x)" in (folder / path).read_text("utf-8").splitlines()[int(line) - 1]
+    assert last == "next: `onescience-check fix .` (makes the safe edits), then this command again"
+    asked = command("--format", "agent", ".", "--lang", "zh")[1]
+    assert "（完成安全的修改），然后再次运行本命令" in asked and "do: 先取出输出" in asked
+    clean = command("--format", "agent", "--ignore", "E7101", "a model.py")[1]
+    assert clean.endswith("then `onescience-check report 'a model.py'`\n")
+
+
+def test_an_agent_reads_what_could_not_be_decided_or_read() -> None:
+    result, files = odd()
+    result.undecided = [replace(result.findings[0], decided=False)]
+    said = list(agent.lines(result, files, strict=True, paths=["."]))
+    assert "[4] E7101 parallel-linear-tuple-used (could not be decided)" in said
+    assert "unread: y.py: unreadable" in said and said[-1].startswith("next: mend what could not be read")
+    assert not any("\n" in line or "\x1b" in line for line in said)
+
+
+def test_the_most_harmful_come_first_and_the_rest_is_counted() -> None:
+    places = [Place("a.py", line, 0, line, 1) for line in range(1, 6)]
+    names = [("C7400", "none"), ("W7105", "b"), ("E7121", "c"), ("E7121", "c"), ("E7101", "no-rule")]
+    found = [Finding(place, code, symbol, "m") for place, (code, symbol) in zip(places, names, strict=True)]
+    result = most_harmful(Result(found, [], [], Summary(1)), 3)
+    assert [finding.place.line for finding in result.findings] == [3, 5, 4] and result.left_out == 2
+    assert "2 more, no more harmful, left out" in verdict(result)
+    assert document(result)["left_out"] == 2
+
+
+def test_what_is_left_out_fails_the_run_all_the_same(command: Run, tmp_path: Path) -> None:
+    (tmp_path / "b.py").write_text(FAULT.replace("  # pylint: disable=parallel-linear-tuple-used", ""))
+    code, out, _ = command("--format", "json", "--max-findings", "1")
+    given = json.loads(out)
+    assert (code, len(given["findings"]), given["left_out"]) == (1, 1, 2)
+
+
 def test_several_forms_in_one_run(command: Run, tmp_path: Path) -> None:
     given = ",".join(f"{form}:out.{form}" for form in FORMS[1:])
     code, out, err = command("--format", "text", "--format", given, "--format", "json:out.json")
@@ -204,7 +252,7 @@ def test_several_forms_in_one_run(command: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ("xml", "write one of text, json, sarif"),
+        ("xml", "write one of text, agent, json, sarif"),
         ("json:", "write one of text"),
         ("json,sarif", "only one form goes to standard output"),
         ("json:a,sarif:a", "two forms go to one file"),

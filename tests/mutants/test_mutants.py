@@ -41,3 +41,4 @@ def test_what_is_made_of_them_is_up_to_date():
     page = (trees.ROOT / "docs" / "ground-truth.md").read_text("utf-8")
     assert page == maker.page(), "run `python docs/make_ground_truth.py`"
     assert maker.EVIDENCE.read_text("utf-8") == maker.evidence(), "run `python docs/make_ground_truth.py`"
+    assert maker.REFERENCES.read_text("utf-8") == maker.references(), "run `python docs/make_ground_truth.py`"

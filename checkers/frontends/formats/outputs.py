@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, TextIO
 
 from ...language import language, speaking, tr
 from ...settings import SettingsError
+from .terms import most_harmful
 
 if TYPE_CHECKING:
     from ...files.discovery import FileSet
     from ...finding import Result
 
-FORMATS = ("text", "json", "sarif", "github", "gitlab", "junit", "markdown", "html")
+FORMATS = ("text", "agent", "json", "sarif", "github", "gitlab", "junit", "markdown", "html")
 FOR_PROGRAMS = frozenset({"json", "sarif", "github", "gitlab", "junit"})
 """What other programs read is English, whoever runs the command."""
 
@@ -32,13 +33,18 @@ class Output:
 
 @dataclass(frozen=True)
 class Shown:
-    """What is written of a result, and in which language: that of the reader, if `is_chosen` everywhere."""
+    """What is written of a result, and in which language: that of the reader, if `is_chosen` everywhere.
+
+    `paths` are those that were asked for, `most` is the number of findings that there is room for, if not 0.
+    """
 
     outputs: tuple[Output, ...]
     strict: bool
     statistics: bool
     quiet: bool
     is_chosen: bool
+    paths: tuple[str, ...] = ()
+    most: int = 0
 
     @property
     def has_text(self) -> bool:
@@ -76,6 +82,8 @@ def write(result: Result, files: FileSet, shown: Shown) -> None:
     Raises:
         SettingsError: a file cannot be written.
     """
+    if shown.most:
+        result = most_harmful(result, shown.most)
     for output in shown.outputs:
         speaks = "en" if output.name in FOR_PROGRAMS and not shown.is_chosen else language()
         with speaking(speaks):
@@ -99,5 +107,6 @@ def _write(name: str, result: Result, files: FileSet, shown: Shown, file: TextIO
         module.render(result, files, **options)
         return
     module = importlib.import_module(f".{name}", __package__)
-    for line in module.lines(result, files):
+    given = {"strict": shown.strict, "paths": shown.paths} if name == "agent" else {}
+    for line in module.lines(result, files, **given):
         print(line, file=file)
