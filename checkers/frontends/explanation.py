@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib.resources import files
 
 from rich.console import Console
@@ -21,25 +21,8 @@ def print_explanation(rule: Rule) -> None:
     console = Console(highlight=False, emoji=False, markup=False)
     console.print(Text(f"{rule.code} {rule.symbol}", style="bold"))
     console.print(_wrapped(console, rule.title(), console.width), soft_wrap=True)
-    for name, text in (
-        (tr("Why"), rule.why),
-        (tr("At run time"), run_time(rule)),
-        *_shown(rule),
-        (tr("Wrong"), rule.example("bad")),
-        (tr("Right"), rule.example("good")),
-        (tr("Limits"), rule.limits),
-        (
-            tr("Applies to"),
-            tr("this project: %(file)s", file=rule.source) if rule.source else _SCOPES[rule.scope],
-        ),
-        (tr("Fix"), rule.fix_text()),
-        (tr("Guide"), listed("; ", (tr(part.strip()) for part in rule.guide.split(";")))),
-        (tr("Switch off"), f"# pylint: disable={rule.symbol}"),
-    ):
-        if not text.strip():
-            continue  # a project's own rule says no more than it likes
+    for name, text, is_code in explanation(rule):
         console.print(Text(f"\n{local(name)}", style="bold"))
-        is_code = name in ("Wrong", "Right")
         if is_code:  # never cropped and never padded: it is there to be copied
             code = Syntax("", "python", background_color="default").highlight(text)
             console.print(
@@ -49,17 +32,36 @@ def print_explanation(rule: Rule) -> None:
             console.print(textwrap.indent(_wrapped(console, text, console.width - 2), "  "), soft_wrap=True)
 
 
+def explanation(rule: Rule) -> Iterator[tuple[str, str, bool]]:
+    """The parts of what a class says: its name, its text, and whether that is code. A project's own rule says no more
+    than it likes."""
+    applies = tr("this project: %(file)s", file=rule.source) if rule.source else _SCOPES[rule.scope]
+    parts = (
+        (tr("Why"), rule.why, False),
+        (tr("At run time"), run_time(rule), False),
+        *_shown(rule),
+        (tr("Wrong"), rule.example("bad"), True),
+        (tr("Right"), rule.example("good"), True),
+        (tr("Limits"), rule.limits, False),
+        (tr("Applies to"), applies, False),
+        (tr("Fix"), rule.fix_text(), False),
+        (tr("Guide"), listed("; ", (tr(part.strip()) for part in rule.guide.split(";"))), False),
+        (tr("Switch off"), f"# pylint: disable={rule.symbol}", False),
+    )
+    return (part for part in parts if part[1].strip())
+
+
 def run_time(rule: Rule) -> str:
     """What the fault does when the job runs."""
     said = tr(rule.symptom.value)
     return tr("It %(symptom)s. %(runtime)s", symptom=said, runtime=tr(" ".join(rule.runtime.split())))
 
 
-def _shown(rule: Rule) -> list[tuple[str, str]]:
+def _shown(rule: Rule) -> list[tuple[str, str, bool]]:
     """What a run of the reference model showed, with a mistake of this kind made in it; see docs/ground-truth.md."""
     text = files(__package__).joinpath("templates/evidence.json").read_text("utf-8")
     found = json.loads(text).get(rule.symbol)
-    return [(tr("Seen in a run"), f"{found[0]} -> {found[1]}")] if found else []
+    return [(tr("Seen in a run"), f"{found[0]} -> {found[1]}", False)] if found else []
 
 
 def _wrapped(console: Console, text: str, width: int) -> str:
