@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import configparser
 import importlib
+import importlib.util
+import re
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 import yaml
@@ -73,6 +76,37 @@ def test_the_console_script_exists() -> None:
     script = parser["options.entry_points"]["console_scripts"].strip()
     module, function = script.removeprefix("onescience-check = ").split(":")
     assert callable(getattr(importlib.import_module(module), function))
+
+
+@pytest.fixture(scope="module")
+def setup() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("setup_of_ours", ROOT / "setup.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_links_of_the_page_on_an_index_hold(setup: ModuleType) -> None:
+    shown = setup.description("https://host/o/r/", "v1")
+    links = re.findall(r"\]\(([^()\s]+)\)", shown)
+    assert len(links) > 20
+    for link in links:
+        assert (ROOT / link.removeprefix("https://host/o/r/blob/v1/").partition("#")[0]).exists(), link
+    assert "https://host/o/r/blob/v1/CHANGELOG.md" == setup.addresses("https://host/o/r", "v1")["Changelog"]
+
+
+def test_without_an_address_the_page_points_nowhere(setup: ModuleType) -> None:
+    assert not re.findall(r"\]\([^()\s]+\)", setup.description("", "v1")) and not setup.addresses("", "v1")
+
+
+def test_pylint_has_an_upper_bound_and_the_sdist_its_tests() -> None:
+    parser = configparser.ConfigParser(interpolation=None)
+    parser.read(ROOT / "setup.cfg", "utf-8")
+    assert "pylint>=3.2,<5" in parser["options"]["install_requires"]
+    assert {"graft tests", "graft docs", "graft skills"} <= set(
+        (ROOT / "MANIFEST.in").read_text("utf-8").split("\n")
+    )
 
 
 def test_the_package_runs_as_the_command() -> None:
