@@ -93,7 +93,7 @@ def test_links_of_the_page_on_an_index_hold(setup: ModuleType) -> None:
     assert len(links) > 20
     for link in links:
         assert (ROOT / link.removeprefix("https://host/o/r/blob/v1/").partition("#")[0]).exists(), link
-    assert "https://host/o/r/blob/v1/CHANGELOG.md" == setup.addresses("https://host/o/r", "v1")["Changelog"]
+    assert setup.addresses("https://host/o/r", "v1")["Changelog"] == "https://host/o/r/blob/v1/CHANGELOG.md"
 
 
 def test_without_an_address_the_page_points_nowhere(setup: ModuleType) -> None:
