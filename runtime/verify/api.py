@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..errors import UserError
+from . import forkserver
 from .plan import Plan
 from .results import Result
 
@@ -18,7 +19,7 @@ def shapes(script: str | Path | Plan, **options) -> Result:
         script: training script by the guide, or a Plan.
         options: fields of `Plan`: tp, pp, dp, original, overrides, …
     """
-    return verify(script, ("shapes",), **options)[0]
+    return _apart(script, "shapes", options)
 
 
 def numbers(script: str | Path | Plan, **options) -> Result:
@@ -28,11 +29,14 @@ def numbers(script: str | Path | Plan, **options) -> Result:
         script: training script by the guide, or a Plan.
         options: fields of `Plan`: tp, pp, dp, original, overrides, …
     """
-    return verify(script, ("numbers",), **options)[0]
+    return _apart(script, "numbers", options)
 
 
 def verify(script: str | Path | Plan, parts: Sequence[str], **options) -> list[Result]:
-    """Several parts, "shapes" and "numbers", of one target; see the functions of these names."""
+    """Several parts, "shapes" and "numbers", of one target; see the functions of these names.
+
+    The processes are forked from this one, so it must not have computed anything with torch.
+    """
     plan = _plan(script, options)
     preload()
     from .number_run import verify_numbers
@@ -46,6 +50,13 @@ def verify(script: str | Path | Plan, parts: Sequence[str], **options) -> list[R
     if "numbers" in parts:
         results.append(verify_numbers(plan, known))
     return results
+
+
+def _apart(script: str | Path | Plan, part: str, options: dict) -> Result:
+    """One part, from within any program."""
+    plan = _plan(script, options)
+    [result] = forkserver.call(verify, plan, (part,))
+    return result
 
 
 def preload() -> None:

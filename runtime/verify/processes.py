@@ -107,10 +107,7 @@ def _live(work: Callable[[], dict], writer: int, child: _Child, memory: float, p
     code = 1
     try:
         os.setpgid(0, 0)
-        if sys.platform == "linux":
-            ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-            if os.getppid() != parent:
-                os._exit(1)
+        die_with(parent)
         output = os.open(child.output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         os.dup2(output, 1)
         os.dup2(output, 2)
@@ -133,6 +130,14 @@ def _live(work: Callable[[], dict], writer: int, child: _Child, memory: float, p
     finally:
         sys.stdout.flush()
         os._exit(code)
+
+
+def die_with(parent: int) -> None:
+    """Let this process end when that one does, whatever way it ends."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:
+            os._exit(1)
 
 
 def say_doing(text: str) -> None:
