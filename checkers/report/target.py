@@ -60,7 +60,7 @@ def find_stages(references: Sequence[str]) -> Target:
         dotted, _, name = references[0].partition(":")
         first = next((c for c in project.classes() if c.name == name and _is_in(c, dotted)), None)
         if first is None:
-            raise SettingsError(tr("%(name)s: no such class below this folder", name=references[0]))
+            return _unread(here, references[0])
         stage = project.knowledge(Stages).of(first)
         original = None if stage is None else project.knowledge(Originals).of(stage.family)
         modules = [first.module, *([original.module] if original is not None else [])]
@@ -70,6 +70,15 @@ def find_stages(references: Sequence[str]) -> Target:
     return Target(
         first.module.path, reference, tuple(str(r) for r in dict.fromkeys(roots) if r.is_dir()), renamed
     )
+
+
+def _unread(here: Path, reference: str) -> Target:
+    """A class in a file that says nothing of parallelism itself, which is not read therefore."""
+    inside = Path(*reference.partition(":")[0].split(".")).with_suffix(".py")
+    for root in (here / "src", here):
+        if (root / inside).is_file():
+            return Target(root / inside, "", tuple(str(r) for r in (here / "src", here) if r.is_dir()))
+    raise SettingsError(tr("%(name)s: no such class below this folder", name=reference))
 
 
 def _is_in(cls: ClassFacts, dotted: str) -> bool:

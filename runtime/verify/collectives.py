@@ -18,6 +18,8 @@ _NAMES = (
     "all_gather_object broadcast_object_list"
 ).split()
 
+_MESSAGES = ("send", "recv", "batch_isend_irecv")  # torch tells isend and irecv by what they are
+
 
 @dataclass(frozen=True)
 class Call:
@@ -40,11 +42,12 @@ class Call:
 
 
 class Recorder:
-    """Puts itself in front of the collectives of torch."""
+    """Puts itself in front of the collectives of torch, and of messages from rank to rank outside of modules."""
 
     def __init__(self, tracker: Tracker) -> None:
         self.tracker = tracker
         self.calls: list[Call] = []
+        self.messages: list[tuple[str, str, int]] = []
 
     def install(self) -> None:
         """From here on, in torch and in every module that took a function over by name."""
@@ -53,12 +56,23 @@ class Recorder:
             function = getattr(dist, name, None)
             if function is not None:
                 replaced[id(function)] = (name, function, self._recording(name, function))
+        for name in _MESSAGES:
+            function = getattr(dist, name)
+            replaced[id(function)] = (name, function, self._noting(name, function))
         for module in list(sys.modules.values()):
             if not getattr(module, "__name__", "").startswith(("torch.distributed", "megatron")):
                 continue
             for attribute, value in list(vars(module).items()):
                 if id(value) in replaced and module is not distributed_c10d:
                     setattr(module, attribute, replaced[id(value)][2])
+
+    def _noting(self, name: str, function):
+        def message(*args, **kwargs):
+            if not self.tracker.running:
+                self.messages.append((name, *self.caller(2)))
+            return function(*args, **kwargs)
+
+        return message
 
     def _recording(self, name: str, function):
         def collective(*args, **kwargs):

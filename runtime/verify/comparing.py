@@ -35,7 +35,7 @@ class Reference:
 
         None where the shapes cannot be compared.
         """
-        mine = self._share(other, size, rank)
+        mine = self.share(other, size, rank)
         if mine is None:
             return None
         off = _largest(other.float() - mine.float())
@@ -43,10 +43,10 @@ class Reference:
 
     def relative(self, other: torch.Tensor, size: int = 1, rank: int = 0) -> float:
         """The largest difference as a share of the largest number."""
-        mine = self._share(other, size, rank)
+        mine = self.share(other, size, rank)
         return float("nan") if mine is None else _largest(other - mine) / max(_largest(mine), 1e-30)
 
-    def _share(self, other: torch.Tensor, size: int, rank: int) -> torch.Tensor | None:
+    def share(self, other: torch.Tensor, size: int, rank: int) -> torch.Tensor | None:
         if other.shape == self.value.shape:
             return self.value
         if other.ndim != self.value.ndim:

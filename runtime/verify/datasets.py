@@ -78,8 +78,17 @@ def look(plan: Plan, script: Script, tracker: Tracker, rank: int, count: int) ->
             )
             return looked
         if sample is not None:
+            looked.place = _read_at(made[0], tracker) or looked.place
             looked.sample = hashlib.sha256(pickle.dumps(_plain(sample))).hexdigest()
     return looked
+
+
+def _read_at(data: object, tracker: Tracker) -> tuple[str, int] | None:
+    """Where the user's data set reads a sample."""
+    code = getattr(getattr(type(data), "__getitem__", None), "__code__", None)
+    if code is None or not tracker.owns(code.co_filename):
+        return None
+    return shown(code.co_filename), code.co_firstlineno
 
 
 def _failed(looked: Looked, error: Exception, tracker: Tracker, rank: int) -> None:

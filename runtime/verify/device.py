@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from collections.abc import Callable
 
 import torch
 from torch import nn
@@ -12,6 +13,14 @@ from torch.overrides import TorchFunctionMode
 
 from .. import cpu_emulation
 
+_UNDECIDED = (
+    "cannot be called on meta tensors",
+    "Cannot copy out of meta tensor",
+    "on a meta tensor",
+    "aten::_local_scalar_dense",
+    "with arguments from the 'Meta' backend",
+    "not been registered to Meta",
+)
 _MOST = 100  # times that one condition is taken as true: a loop may wait for it to become false
 _attention = F.scaled_dot_product_attention
 conditions: Counter[tuple[str, int]] = Counter()
@@ -19,11 +28,15 @@ conditions: Counter[tuple[str, int]] = Counter()
 
 
 class _CudaMeansMeta(TorchFunctionMode):
-    """Turns a CUDA device in the arguments of any torch function into the meta device."""
+    """Turns a CUDA device in the arguments of any torch function into the meta device; `watch` sees every call."""
+
+    watch: Callable[[object, tuple, dict], None] | None = None
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         if func is torch.Tensor.cuda:
             return args[0].to("meta")
+        if self.watch is not None:
+            self.watch(func, args, kwargs or {})
         if func is _attention:
             return _attend(*args, **(kwargs or {}))
         kwargs = {name: _to_meta(value) for name, value in (kwargs or {}).items()}
@@ -70,6 +83,11 @@ def _take_as_true() -> None:
         return ask(tensor)
 
     torch.Tensor.__bool__ = answer
+
+
+def undecided(error: BaseException) -> bool:
+    """Whether an error says only that a meta tensor has no numbers."""
+    return any(words in str(error) for words in _UNDECIDED)
 
 
 def use_cpu() -> list[TorchFunctionMode]:

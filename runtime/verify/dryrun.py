@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-import re
 import sys
-import traceback
-from collections.abc import Iterator
 from pathlib import Path
 
 import torch
@@ -15,22 +12,15 @@ import torch.distributed as dist
 from torch import nn
 
 from ..errors import UserError
-from . import costs, datasets, device, onestage
+from . import datasets, device, onestage, original
 from .collectives import Recorder
 from .plan import Plan
 from .processes import say_doing
 from .results import Finding
-from .script import Script, Workplace, build_original, build_stage
+from .rolls import Rolls
+from .script import Script, Workplace, build_stage
 from .tracking import shown
 
-_UNDECIDED = (
-    "cannot be called on meta tensors",
-    "Cannot copy out of meta tensor",
-    "on a meta tensor",
-    "aten::_local_scalar_dense",
-    "with arguments from the 'Meta' backend",
-    "not been registered to Meta",
-)
 _NEEDS_GPU = ("Torch not compiled with CUDA", "Found no NVIDIA driver", "No CUDA GPUs are available")
 
 
@@ -45,17 +35,13 @@ def join_fake_world(plan: Plan, tp_rank: int) -> None:
     parallel_state.initialize_model_parallel(plan.tp, plan.pp, create_gloo_process_groups=False)
 
 
-def undecided(error: BaseException) -> bool:
-    """Whether an error says only that a meta tensor has no numbers."""
-    return any(words in str(error) for words in _UNDECIDED)
-
-
 class DryRun:
     """The rank of this process."""
 
     def __init__(self, plan: Plan, tp_rank: int, overrides: dict[str, object] | None = None) -> None:
         self.plan, self.tp_rank, self.overrides = plan, tp_rank, overrides
         self.number = 0
+        self.kinds: set[type[nn.Module]] = set()
         self.stage_module: nn.Module | None = None
         self.dtype = torch.float32
         self.counts = tp_rank == 0  # whether costs are counted: one rank shows them
@@ -73,6 +59,8 @@ class DryRun:
         join_fake_world(self.plan, self.tp_rank)
         self.recorder = Recorder(self.tracker)
         self.recorder.install()
+        self.rolls = Rolls(self.tracker.innermost, lambda: self.recorder.caller(3))
+        modes[-1].watch = self.rolls.note
         return self.guarded(self.workplace.run_script)
 
     def guarded(self, work, kind: str = "crash"):
@@ -82,7 +70,7 @@ class DryRun:
             return work()
         except Exception as error:
             found = self.tracker.failure(error, kind, None if self.number < 0 else self.number, self.tp_rank)
-            if undecided(error):
+            if device.undecided(error):
                 self.notes.append(
                     f"{found.where}: {found.path}:{found.line} asks for the numbers of a tensor, which a dry run "
                     f"does not have ({found.message[:120]}): use --numbers for what follows"
@@ -116,7 +104,7 @@ class DryRun:
         try:
             stage = make()
         except Exception as error:
-            stage = self.guarded(make_on_cpu if undecided(error) else make)
+            stage = self.guarded(make_on_cpu if device.undecided(error) else make)
         if stage is None:
             return None
         dtype = getattr(getattr(stage, "config", None), "params_dtype", None) or torch.float32
@@ -141,6 +129,8 @@ class DryRun:
         else:
             failures = len(self.findings)
             self.stage_module = stage
+            self.kinds.add(type(stage))
+            self._has_config(stage)
             found = onestage.look(self, script, stage, known)
             self.stage_module = None
             found["calls"] = self.recorder.calls[before:]
@@ -149,6 +139,37 @@ class DryRun:
             found["failed"] = any(f.kind == "crash" for f in self.findings[failures:])
         found.setdefault("calls", self.recorder.calls[before:])
         return found
+
+    def _has_config(self, stage: nn.Module) -> None:
+        """The schedule asks every stage for its config; a module that is named by itself is no stage."""
+        from megatron.core.utils import get_model_config
+
+        if len(self.plan.stages) == 1:
+            return
+        try:
+            get_model_config(stage)
+        except RuntimeError:
+            text = "the schedule reads `config` of every stage (get_model_config); this one has none, or None"
+            cls, places = type(stage).__name__, self.tracker.places_around(stage, "")
+            place = next(iter(places), ("", 0))
+            rule = "stage-attribute-missing"
+            self.findings.append(
+                Finding("crash", text, self.number, (self.tp_rank,), "", cls, "", *place, rule, (), places)
+            )
+
+    def on_one_rank(self, script: Script) -> int | None:
+        """How many numbers the parameters of one class for all stages hold where one rank has all of them."""
+        self.number = -1
+        try:
+            with torch.device("meta"):
+                stage = build_stage(script, 0, 1)
+        except Exception:
+            return None  # it was not made for one rank
+        return (
+            sum(parameter.numel() for parameter in stage.parameters())
+            if self.kinds == {type(stage)}
+            else None
+        )
 
     def _recomputed(self, script: Script, number: int, known: dict) -> None:
         """Once more with activations recomputed in backward, where the stage knows of it and was not asked to."""
@@ -193,10 +214,11 @@ def role(plan: Plan, tp_rank: int, overrides: dict[str, object] | None, only_ori
     data = datasets.Looked()
     if script is not None:
         run.first = run.build(script, 0)
-        known = _original(run, script)
+        known = original.look(run, script)
         if not only_original and plan.pp <= (script.num_stages or plan.pp):
             for number in range(script.num_stages or plan.pp):
                 stages[number] = run.stage(script, number, known)
+            known["on one rank"] = run.on_one_rank(script) if not plan.original and plan.pp > 1 else None
             data = datasets.look(plan, script, run.tracker, tp_rank, script.num_stages or plan.pp)
             run.findings += data.findings
             run.notes += data.notes
@@ -208,93 +230,3 @@ def role(plan: Plan, tp_rank: int, overrides: dict[str, object] | None, only_ori
                 f"was taken as true, {count} times"
             )
     return {"findings": run.findings, "notes": run.notes, "known": known, "stages": stages, "data": data}
-
-
-def _original(role: DryRun, script: Script) -> dict:
-    """What the original takes, gives and holds, as far as it can be told."""
-    read = role.workplace.files
-    found: dict = {
-        "modules": installed_modules(),
-        "files": [dict(data) for data in read.read],
-        "used": sorted(read.used),
-        "num_stages": script.num_stages or role.plan.pp,
-        "is_16_bit": role.dtype.itemsize == 2,
-    }
-    if role.first is None:
-        return found
-    role.number = -1
-
-    def make() -> nn.Module | None:
-        with torch.device("meta"):
-            return build_original(role.workplace, role.first)
-
-    before = len(role.findings)
-    original = role.guarded(make)
-    for finding in role.findings[before:]:
-        role.findings.remove(finding)
-        role.notes.append(
-            f"the original could not be built ({finding.message}; {finding.path}:{finding.line})"
-        )
-    if original is None:
-        return found
-    original = original.to("meta")
-    found["parameters"] = {name: tuple(p.shape) for name, p in original.named_parameters()}
-    arguments = role.tracker.arguments.get(id(original), {})
-    refused: list[str] = []
-    for shape in candidate_shapes(role.plan, arguments):
-        flops, kept = costs.counter(), costs.Kept(original.parameters())
-        try:
-            with flops, kept.watching():
-                output = original(torch.empty(shape, device="meta"))
-        except Exception as error:
-            refused.append(f"{type(error).__name__}: {' '.join(str(error).split())}{_place(role, error)}")
-            if undecided(error):
-                found["refused"] = refused[-1]
-                break
-            continue
-        outputs = output if isinstance(output, tuple | list) else (output,)
-        found["input"], found["outputs"] = shape, [tuple(t.shape) for t in outputs]
-        found["flops"], found["kept"] = flops.get_total_flops(), kept.bytes
-        break
-    else:
-        found["refused"] = _rarest(refused)
-    return found
-
-
-def _place(role: DryRun, error: Exception) -> str:
-    """Where in the user's files an error came from, as the end of a sentence."""
-    frames = [f for f in traceback.extract_tb(error.__traceback__) if role.tracker.owns(f.filename)]
-    return f" at {shown(frames[-1].filename)}:{frames[-1].lineno}" if frames else ""
-
-
-def _rarest(texts: list[str]) -> str:
-    """Of many refusals, the one of its own kind: wrong numbers of channels are refused alike, the right one is not."""
-    kinds = [re.sub(r"\d+", "0", text) for text in texts]
-    return min(texts, key=lambda text: kinds.count(re.sub(r"\d+", "0", text)), default="")
-
-
-def installed_modules() -> list[str]:
-    """Installed packages that the user's code has imported: the parent imports them once for all other processes."""
-    return [
-        name
-        for name, module in sys.modules.items()
-        if "site-packages" in (getattr(module, "__file__", None) or "") and not name.startswith("onescience")
-    ]
-
-
-def candidate_shapes(plan: Plan, arguments: dict) -> Iterator[tuple[int, ...]]:
-    """What the original may take: (batch, channels, rows, columns), as told or tried."""
-    if plan.input_shape:
-        yield plan.input_shape
-        return
-    size = next(
-        (arguments[key] for key in ("img_size", "image_size", "input_size") if key in arguments), None
-    )
-    if isinstance(size, int):
-        size = (size, size)
-    if size is None or not all(type(side) is int for side in size):
-        return
-    channels = [arguments[key] for key in ("in_chans", "in_channels", "in_dim") if key in arguments]
-    for count in [*channels, *range(1, 257)]:
-        if type(count) is int:
-            yield (1, count, *size)

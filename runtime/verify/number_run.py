@@ -89,6 +89,8 @@ def _sizes(plan: Plan, result: Result, asked: dict | None) -> tuple[dict, dict[s
         asked = take(first, outcome, plan, None, 0).get("known", {})
         preload(asked.get("modules", ()))
     files = asked.get("files")
+    if plan.stages and not plan.original and "input" in asked:
+        return asked, plan.overrides
     if not files:
         result.findings += first.findings
         result.notes += first.notes

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import nn
 
+from . import ending
 from .costs import Kept, Live, all_of, counter
 from .results import Finding, StageFigures
 from .script import Script, call_step
@@ -31,6 +32,7 @@ def look(role: DryRun, script: Script, stage: nn.Module, known: dict) -> dict:
         "num_stages": script.num_stages,
         "shapes": script.shapes.stage_shapes if script.shapes is not None else None,
         "owners": {name: _owner(role, stage, name) for name in parameters},
+        "near": _near(role, stage, known.get("parameters", {})),
         "root": role.tracker.place_of(stage),
         "built": role.tracker.built_at(stage),
         "saved": _saved_shapes(role, stage),
@@ -53,7 +55,7 @@ def look(role: DryRun, script: Script, stage: nn.Module, known: dict) -> dict:
             f"stage {number}: what the model takes could not be told; give it with --input 1,CHANNELS,ROWS,COLUMNS"
         )
         return extra
-    run = _Run(role, script, stage, received, data, count)
+    run = Run(role, script, stage, received, data, count)
     role.guarded(run.work)
     return {**extra, "figures": run.figures(), "sent": run.sent}
 
@@ -66,6 +68,21 @@ def _saved_shapes(role: DryRun, stage: nn.Module) -> dict[str, tuple[int, ...]]:
     return {
         name: tuple(entry.global_shape) for name, entry in found.items() if hasattr(entry, "global_shape")
     }
+
+
+def _near(role: DryRun, stage: nn.Module, wanted: dict) -> dict[str, tuple]:
+    """Of the original's parameters that are not here: the innermost module on their way that is, and its places."""
+    own, modules = dict(stage.named_parameters()), dict(stage.named_modules())
+    found = {}
+    for name in wanted:
+        if name not in own:
+            path = name.rpartition(".")[0]
+            while path and path not in modules:
+                path = path.rpartition(".")[0]
+            if path:
+                found[name] = path
+    places = {path: role.tracker.places_around(stage, path) for path in set(found.values())}
+    return {name: places[path] for name, path in found.items()}
 
 
 def _owner(role: DryRun, stage: nn.Module, name: str) -> tuple[str, tuple[str, int], tuple]:
@@ -86,7 +103,7 @@ def _data(known: dict) -> list | None:
         return [torch.empty(known["input"]), torch.empty(known["outputs"][0])]
 
 
-class _Run:
+class Run:
     """Forward and backward, with everything counted."""
 
     def __init__(self, role: DryRun, script: Script, stage: nn.Module, received, data, count: int) -> None:
@@ -109,6 +126,8 @@ class _Run:
         # Counting takes as long as running: once is enough.
         counting = (flops, live) if self.role.counts else ()
         kept = Kept(self.stage.parameters())
+        calls = len(self.role.recorder.messages)
+        self.role.rolls.seen.clear()
         with all_of(counting), kept.watching():
             data = iter([self.data] * 8) if self.data is not None else iter(())
             x = self.data[0] if self.data is not None else None
@@ -119,11 +138,16 @@ class _Run:
         if problem:
             self.role.notes.append(problem)
         self.saved = kept.bytes
+        ending.by_hand(self, calls)
+        ending.rolled(self)
         self._received_unchanged(versions)
-        roots = self._loss(output, loss_func) if self.is_last else self._sends(output)
+        roots = ending.loss(self, output, loss_func) if self.is_last else self._sends(output)
         roots = [t for t in roots if t.requires_grad]
+        if not roots and self._is_for_inference(output):
+            self.role.notes.append(f"stage {self.role.number} keeps no gradients: backward is not run")
+            return
         if not roots and (self.received or self.is_last):
-            self._add(
+            self.add(
                 "gradient",
                 "its result has no gradient: backward cannot reach this stage",
                 "boundary-tensor-without-gradient",
@@ -136,7 +160,7 @@ class _Run:
         self.peak = live.peak
         self._gradients()
 
-    def _add(
+    def add(
         self, kind: str, message: str, rule: str = "", module: str = "", cls: str = "", place=None, also=()
     ) -> None:
         place = place or self.role.tracker.place_of(self.stage)
@@ -165,10 +189,18 @@ class _Run:
         codes = [function.__code__ for function in functions if hasattr(function, "__code__")]
         return tuple((shown(code.co_filename), code.co_firstlineno) for code in codes)
 
+    def _is_for_inference(self, output) -> bool:
+        """Whether a module named by itself runs without gradients, or ends in whole numbers: it is not for training."""
+        if not self.role.plan.stages or self.count > 1:
+            return False
+        return not self.role.tracker.with_gradients or all(
+            not t.is_floating_point() for t in (output if isinstance(output, tuple | list) else (output,))
+        )
+
     def _received_unchanged(self, versions: list[int]) -> None:
         for index, (tensor, version) in enumerate(zip(self.received or (), versions, strict=True)):
             if tensor._version != version:
-                self._add(
+                self.add(
                     "boundary",
                     f"received tensor {index} is changed in place",
                     "received-tensor-changed-in-place",
@@ -178,7 +210,7 @@ class _Run:
         """Check what goes to the next stage."""
         tensors = (output,) if isinstance(output, torch.Tensor) else output
         if not isinstance(tensors, tuple | list) or not all(isinstance(t, torch.Tensor) for t in tensors):
-            self._add(
+            self.add(
                 "boundary",
                 f"sends {describe([output])}: only tensors cross a boundary",
                 "stage-passes-non-tensor",
@@ -198,61 +230,37 @@ class _Run:
         self.sent = [(tuple(t.shape), str(t.dtype), t.is_contiguous()) for t in tensors]
         self.sent_bytes = sum(t.numel() * t.element_size() for t in tensors)
         if len(actual) != len(expected):
-            self._add(
+            self.add(
                 "boundary",
                 f"sends {len(actual)} tensors, but stage_shapes says {len(expected)}",
                 "stage-shapes-mismatch",
             )
         elif actual != expected:
-            self._add(
-                "boundary", f"sends {actual}, but stage_shapes says {expected}", "stage-shapes-mismatch"
-            )
+            self.add("boundary", f"sends {actual}, but stage_shapes says {expected}", "stage-shapes-mismatch")
         carried = self.script.config().pipeline_dtype or torch.float32
         for index, tensor in enumerate(tensors):
             if tensor.dtype != carried:
-                self._add(
+                self.add(
                     "boundary",
                     f"sends tensor {index} as {tensor.dtype}, but the pipeline carries {carried}",
                     "boundary-dtype-mismatch",
                 )
             elif not tensor.requires_grad:
-                self._add(
+                self.add(
                     "gradient",
                     f"tensor {index} that it sends has no gradient",
                     "boundary-tensor-without-gradient",
                 )
             if not tensor.is_contiguous():
-                self._add(
+                self.add(
                     "boundary", f"sends tensor {index} that is not contiguous", "stage-output-not-contiguous"
                 )
         return list(tensors)
 
-    def _loss(self, output, loss_func) -> list[torch.Tensor]:
-        outputs = output if isinstance(output, tuple | list) else (output,)
-        tensors = [t for t in outputs if isinstance(t, torch.Tensor)]
-        if loss_func is None:
-            return tensors
-        returned = loss_func(output)
-        if not isinstance(returned, tuple | list) or len(returned) not in (2, 3):
-            self._add(
-                "data",
-                f"loss_func returns {describe([returned])}, not (loss, num_tokens, report)",
-                "loss-return-contract",
-            )
-            return tensors
-        loss = returned[0]
-        if loss.numel() != 1:
-            self._add(
-                "data",
-                f"loss_func returns a loss of shape {list(loss.shape)}: it must be one number",
-                "loss-return-contract",
-            )
-        return [loss]
-
     def _gradients(self) -> None:
         for index, tensor in enumerate(self.received or ()):
             if tensor.is_floating_point() and tensor.grad is None:
-                self._add(
+                self.add(
                     "gradient",
                     f"received tensor {index} gets no gradient, which the stage before waits for",
                     "boundary-tensor-without-gradient",
@@ -262,13 +270,13 @@ class _Run:
             if parameter.requires_grad and parameter.grad is None:
                 missing.setdefault(name.rpartition(".")[0], []).append(name.rpartition(".")[2])
         if len(missing) > 12:
-            self._add("gradient", f"{len(missing)} modules get no gradient, {next(iter(missing))} first")
+            self.add("gradient", f"{len(missing)} modules get no gradient, {next(iter(missing))} first")
             return
         for path, names in missing.items():
             module = self.stage.get_submodule(path)
             tracker = self.role.tracker
             around = tracker.places_around(self.stage, path)
-            self._add(
+            self.add(
                 "gradient",
                 f"{' and '.join(names)} of {path or 'the stage'} gets no gradient: it takes no part in the loss",
                 "stage-module-unused",

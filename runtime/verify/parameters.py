@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from . import matching
 from .plan import Plan
 from .results import Finding
@@ -66,9 +68,10 @@ def compare(plan: Plan, firsts: dict[int, dict], known: dict) -> list[Finding]:
         groups.setdefault(name.split(".")[0], []).append(name)
     for head, names in groups.items():
         number = _holder(firsts, head)
-        place = firsts[number]["root"]
+        near = firsts[number].get("near", {}).get(names[0], ())
+        place = next(iter(near), firsts[number]["root"])
         text = f"no stage has {names[0]}" + (f" and {len(names) - 1} more of {head}" if names[1:] else "")
-        around = tuple(p for value in firsts.values() for p in (value["root"],) if p[0])
+        around = (*near, *(value["root"] for value in firsts.values() if value["root"][0]))
         found.append(
             Finding(
                 "parameters",
@@ -85,6 +88,25 @@ def compare(plan: Plan, firsts: dict[int, dict], known: dict) -> list[Finding]:
             )
         )
     return found
+
+
+def lost(firsts: dict[int, dict], on_one_rank: int | None) -> list[Finding]:
+    """What one class for all stages holds on one rank, and no stage of the pipeline."""
+    shapes = [shape for value in firsts.values() for shape, _ in value.get("parameters", {}).values()]
+    held = sum(math.prod(shape) for shape in shapes)
+    if (
+        on_one_rank is None
+        or held >= on_one_rank
+        or any("parameters" not in value for value in firsts.values())
+    ):
+        return []
+    text = (
+        f"the {len(firsts)} stages hold {held:,} parameters together, and the model on one rank {on_one_rank:,}: some "
+        "layers are in no stage"
+    )
+    return [
+        Finding("parameters", text, None, (0,), "", "", "", *firsts[0]["root"], "layer-split-drops-remainder")
+    ]
 
 
 def _without_counterpart(

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 import torch
+import torch.distributed as dist
 
+from .comparing import Reference
 from .script import call_step
 from .smallrun import Failed, SmallRun
 from .watching import Passed, Watcher
@@ -47,9 +50,11 @@ def through_original(run: SmallRun, x: torch.Tensor, loss_of: Callable) -> Pass:
     output = run.original(x)
     watcher.end()
     loss = loss_of(output)
-    loss.backward()
+    if loss.requires_grad or not run.is_one_rank:
+        with run.world_of_original():
+            loss.backward()
     gradients = {n: p.grad.clone() for n, p in run.original.named_parameters() if p.grad is not None}
-    return Pass(_first(output).detach(), loss.item(), passed, x.grad, gradients)
+    return Pass(first_of(output).detach(), loss.item(), passed, x.grad, gradients)
 
 
 def through_stages(run: SmallRun, batch: list[torch.Tensor], others: Iterable, watch: bool = True) -> Pass:
@@ -89,20 +94,24 @@ def through_stages(run: SmallRun, batch: list[torch.Tensor], others: Iterable, w
             kept.append((received, tensors))
             received = [t.detach().clone().requires_grad_(t.is_floating_point()) for t in tensors]
     loss = kept[-1][1][0].item()
-    _backward(run, kept)
+    if kept[-1][1][0].requires_grad or not run.is_one_rank:
+        _backward(run, kept)
+        _sum_of_sequence(run)
     run.number = None
     model_input = given[0].detach() if given and isinstance(given[0], torch.Tensor) else None
     gradient = first_input.grad if first_input is not None else None
-    result = _first(output).detach()
+    result = first_of(output).detach()
     return Pass(result, loss, passed, gradient, outputs=output, loss_func=loss_func, given=model_input)
 
 
 def loss_of(run: SmallRun, output, loss_func: Callable | None) -> torch.Tensor:
     """The loss as Megatron takes it from the script, or one of our own where the script's cannot be used."""
     if loss_func is None:
-        first = _first(output)
-        weights = torch.linspace(0.5, 1.5, first.numel()).view(first.shape)
-        return (weights * first).square().mean()
+        first = first_of(output)
+        shape = run.whole_output or first.shape
+        weights = torch.linspace(0.5, 1.5, math.prod(shape)).view(shape)
+        part = Reference(weights, 0.0).share(first, run.plan.tp, run.rank)
+        return (weights if part is None else part).mul(first).square().sum() / math.prod(shape)
     returned = loss_func(output)
     if not isinstance(returned, tuple | list) or len(returned) not in (2, 3):
         run.add_to_script(
@@ -152,5 +161,17 @@ def _backward(run: SmallRun, kept: list[tuple[list[torch.Tensor] | None, list[to
                 run.add("gradient", text, number, "", "boundary-tensor-without-gradient")
 
 
-def _first(output) -> torch.Tensor:
+@torch.no_grad()
+def _sum_of_sequence(run: SmallRun) -> None:
+    """As Megatron ends a backward: gradients of what is marked as seeing a part of the sequence are summed."""
+    if not getattr(run.script.args, "sequence_parallel", False):
+        return
+    for stage in run.stages:
+        for parameter in stage.parameters():
+            if getattr(parameter, "sequence_parallel", False) and parameter.grad is not None:
+                dist.all_reduce(parameter.grad)
+
+
+def first_of(output) -> torch.Tensor:
+    """The result itself, or its first tensor."""
     return output if isinstance(output, torch.Tensor) else output[0]

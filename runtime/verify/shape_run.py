@@ -46,6 +46,7 @@ def verify_shapes(plan: Plan, overrides: dict[str, object] | None = None) -> Res
     result.findings += _collectives(results, count)
     result.findings += _samples(plan, [value["data"] for value in values.values() if "data" in value])
     result.findings += parameters.compare(plan, firsts, known)
+    result.findings += parameters.lost(firsts, known.get("on one rank"))
     result.figures = _figures(firsts)
     result.findings = merged(result.findings)
     result.notes = list(dict.fromkeys(result.notes))

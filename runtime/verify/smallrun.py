@@ -35,6 +35,10 @@ class SmallRun:
         names: for each stage, {parameter: parameter of the original}.
         cuts: for each stage, {parameter: dimension in which it is a shard, or None}.
         number: the stage under way, for messages.
+        is_one_rank: the original is the model itself on one rank, see `onerank`.
+        group_of_one: the process group of this rank alone, where it is.
+        orders: of parameters that their constructor cuts in another order: which rows of the whole they are.
+        whole_output: the shape of the original's result, where it is the model on one rank.
     """
 
     def __init__(self, plan: Plan, rank: int, port: int, known: dict, overrides: dict[str, object]) -> None:
@@ -47,17 +51,21 @@ class SmallRun:
         self.stages: list[nn.Module] = []
         self.names: list[dict[str, str]] = []
         self.cuts: list[dict[str, int | None]] = []
+        self.is_one_rank = False
+        self.group_of_one: dist.ProcessGroup | None = None
+        self.orders: dict[str, torch.Tensor] = {}
+        self.whole_output: tuple[int, ...] = ()
 
     def work(self) -> dict:
         """All comparisons, the most telling first; a failure ends the run."""
-        from . import differences, replicas, saving, weights
+        from . import differences, onerank, replicas, saving, weights
 
         failed = False
         try:
             self._start()
             self.guarded(self._build)
             weights.start_alike(self)
-            weights.load(self)
+            (onerank if self.is_one_rank else weights).load(self)
             self.guarded(differences.compare, self)
             if self.plan.tp > 1:
                 self.guarded(replicas.check, self)
@@ -120,11 +128,20 @@ class SmallRun:
             stage.float()
             self.tracker.name(stage)
         torch.manual_seed(1)
+        from . import onerank
+
         original = build_original(self.workplace, self.stages[0])
+        original = onerank.build(self) if original is None else original
         if original is None:
             self.notes.append("no original model was found: name it with --original to compare numbers")
             raise Failed
         self.original = original.float()
+
+    def world_of_original(self) -> contextlib.AbstractContextManager[None]:
+        """Inside, the original finds the world that it was built in."""
+        from . import onerank
+
+        return onerank.alone(self) if self.is_one_rank else contextlib.nullcontext()
 
     @contextlib.contextmanager
     def mode(self, mode: TorchFunctionMode) -> Iterator[None]:

@@ -43,10 +43,14 @@ class Tracker:
         self.built: dict[int, tuple[str, int]] = {}
         self.arguments: dict[int, dict] = {}
         self.running: list[tuple[nn.Module, str]] = []
+        self.taken: list[object] = []
+        self.failed_on: list[object] = []
         self.names: dict[int, str] = {}
         self.failed_in: list[tuple[nn.Module, str]] = []
         self.modes: list[TorchFunctionMode] = []
         self.entered: list[int] = []
+        self.with_gradients = True
+        self.makers: dict[int, tuple[torch.Tensor, nn.Module]] = {}  # who made a tensor; on meta none has a size
 
     def install(self) -> None:
         """From here on."""
@@ -93,21 +97,34 @@ class Tracker:
             for mode in self.modes:  # backward runs without them, and what it recomputes must not
                 mode.__enter__()
             self.entered.append(len(self.running))
+        self.with_gradients = self.with_gradients and torch.is_grad_enabled()
         self.running.append((module, _type(args)))
+        self.taken.append(args[0] if args else None)
 
     def _leave(self, module: nn.Module, args, output) -> None:
-        if sys.exc_info()[0] is not None and not self.failed_in:
-            self.failed_in = list(self.running)
+        if sys.exc_info()[0] is not None:
+            if not self.failed_in:
+                self.failed_in, self.failed_on = list(self.running), list(self.taken)
+        elif isinstance(output, torch.Tensor) and output.is_meta and id(module) in self.names:
+            self.makers.setdefault(id(output), (output, module))
         if self.running and self.running[-1][0] is module:
             self.running.pop()
+            self.taken.pop()
         if self.entered and self.entered[-1] == len(self.running):
             self.entered.pop()
             for mode in reversed(self.modes):
                 mode.__exit__(None, None, None)
 
+    def innermost(self) -> nn.Module | None:
+        """The innermost module under way that has a path."""
+        return next((module for module, _ in reversed(self.running) if id(module) in self.names), None)
+
     def reset(self) -> None:
         """Forget what ran before."""
         self.running, self.failed_in, self.entered = [], [], []
+        self.taken, self.failed_on = [], []
+        self.makers.clear()
+        self.with_gradients = True
 
     def failure(self, error: BaseException, kind: str, stage: int | None, rank: int) -> Finding:
         """An exception as a finding."""
@@ -124,6 +141,10 @@ class Tracker:
         for outer, text in reversed(modules):  # a layer of the framework has no path of the user's
             if not path:
                 path, module, given = self.names.get(id(outer), ""), outer, text
+        maker = self._maker()
+        made = tuple(place for place in (self.place_of(maker), self.built_at(maker)) if place[0])
+        if made and given:
+            given += f", made by {type(maker).__name__} ({made[0][0]}:{made[0][1]})"
         message = f"{type(error).__name__}: {' '.join(str(error).split())[:400]}{_hint(error)}"
         return Finding(
             kind,
@@ -137,8 +158,13 @@ class Tracker:
             frames[-1].lineno or 0 if frames else 0,
             rule_of(error, modules, frames),
             tuple(f"{shown(f.filename)}:{f.lineno} in {f.name}" for f in reversed(frames[:-1]))[:6],
-            tuple((shown(f.filename), f.lineno or 0) for f in reversed(frames[:-1])),
+            (*made, *((shown(f.filename), f.lineno or 0) for f in reversed(frames[:-1]))),
         )
+
+    def _maker(self) -> nn.Module | None:
+        """The module that made what the failing one was given."""
+        makers = (self.makers.get(id(tensor)) for tensor in reversed(self.failed_on or self.taken))
+        return next((made[1] for made in makers if made is not None), None)
 
     def place_of(self, module: nn.Module | None) -> tuple[str, int]:
         """The line of a module's forward in the user's tree, else the line that builds it."""

@@ -95,6 +95,9 @@ class TreeFinder(importlib.abc.MetaPathFinder):
                 found = _file(Path(folder).joinpath(*fullname[len(name) + 1 :].split(".")), fullname)
                 if found is not None and not fullname.startswith(__package__):
                     return found
+        if fullname.startswith("megatron.training") and not _has_training():
+            part = fullname.partition(".")[2]
+            return _spec(fullname, importlib.import_module(_TRAINING[part])) if part in _TRAINING else None
         if "." not in fullname and fullname not in _NOT_OURS:
             for root in self.plan.roots:
                 found = _file(Path(root) / fullname, fullname)
@@ -129,6 +132,14 @@ def install(plan: Plan) -> None:
     sys.meta_path.append(StandInFinder(plan))
     sys.path[:0] = [str(Path(plan.script).parent), *plan.roots]
     importlib.invalidate_caches()
+
+
+@functools.cache
+def _has_training() -> bool:
+    """Whether Megatron's training package is installed; megatron-core comes without it."""
+    import megatron
+
+    return importlib.machinery.PathFinder.find_spec("megatron.training", megatron.__path__) is not None
 
 
 def _spec(name: str, module: types.ModuleType):

@@ -1,0 +1,12 @@
+from case import TokenNormBlock
+from megatron.core.tensor_parallel import scatter_to_sequence_parallel_region
+from torch import nn
+
+
+class Case(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.inner = TokenNormBlock(8, 8, config)
+
+    def forward(self, x):
+        return self.inner(scatter_to_sequence_parallel_region(x))
