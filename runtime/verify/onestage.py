@@ -71,7 +71,10 @@ def _saved_shapes(role: DryRun, stage: nn.Module) -> dict[str, tuple[int, ...]]:
 
 
 def _near(role: DryRun, stage: nn.Module, wanted: dict) -> dict[str, tuple]:
-    """Of the original's parameters that are not here: the innermost module on their way that is, and its places."""
+    """Of the original's parameters that are not here: the places of the innermost module on their way that is.
+
+    A list of blocks that is too short was told its length from outside: then none.
+    """
     own, modules = dict(stage.named_parameters()), dict(stage.named_modules())
     found = {}
     for name in wanted:
@@ -79,7 +82,7 @@ def _near(role: DryRun, stage: nn.Module, wanted: dict) -> dict[str, tuple]:
             path = name.rpartition(".")[0]
             while path and path not in modules:
                 path = path.rpartition(".")[0]
-            if path:
+            if path and not isinstance(modules[path], nn.ModuleList | nn.ModuleDict | nn.Sequential):
                 found[name] = path
     places = {path: role.tracker.places_around(stage, path) for path in set(found.values())}
     return {name: places[path] for name, path in found.items()}

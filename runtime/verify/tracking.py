@@ -50,7 +50,9 @@ class Tracker:
         self.modes: list[TorchFunctionMode] = []
         self.entered: list[int] = []
         self.with_gradients = True
-        self.makers: dict[int, tuple[torch.Tensor, nn.Module]] = {}  # who made a tensor; on meta none has a size
+        self.makers: dict[
+            int, tuple[torch.Tensor, nn.Module]
+        ] = {}  # who made a tensor; on meta none has a size
 
     def install(self) -> None:
         """From here on."""

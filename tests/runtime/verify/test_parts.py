@@ -78,18 +78,22 @@ def test_without_draws_a_dropout_scales_by_its_rate():
     assert torch.allclose(with_rate, 2 * F.scaled_dot_product_attention(q, q, q))
 
 
+MADE_UP = ("vendor", "user_code", "user_guard", "package_that_is_not_there", "other_missing")
+
+
 @pytest.fixture
 def finders(tmp_path):
     """The plan's import finders for a tree in `tmp_path`, taken out again."""
-    path, finders, names = list(sys.path), list(sys.meta_path), set(sys.modules)
+    path, finders, kept = list(sys.path), list(sys.meta_path), set(sys.modules)
 
     def install(**options):
         tree.install(Plan(str(tmp_path / "train.py"), roots=(str(tmp_path),), **options))
 
     yield install
     sys.path[:], sys.meta_path[:] = path, finders
-    for name in set(sys.modules) - names:
-        del sys.modules[name]
+    for name in set(sys.modules) - kept:
+        if name.split(".")[0] in MADE_UP:  # torch and megatron, once imported, cannot be imported again
+            del sys.modules[name]
 
 
 def test_an_alias_is_the_very_module(finders):
