@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import nn
 
-from . import ending
+from . import ending, parameters
 from .costs import Kept, Live, all_of, counter
 from .results import Finding, StageFigures
 from .script import Script, call_step
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def look(role: DryRun, script: Script, stage: nn.Module, known: dict) -> dict:
     """Forward and backward of one stage, with what is known of its parameters."""
     number = role.number
-    parameters = {
+    held = {
         name: (
             tuple(p.shape),
             getattr(p, "partition_dim", None) if getattr(p, "tensor_model_parallel", False) else None,
@@ -28,11 +28,11 @@ def look(role: DryRun, script: Script, stage: nn.Module, known: dict) -> dict:
         for name, p in stage.named_parameters()
     }
     extra = {
-        "parameters": parameters,
+        "parameters": held,
         "num_stages": script.num_stages,
         "shapes": script.shapes.stage_shapes if script.shapes is not None else None,
-        "owners": {name: _owner(role, stage, name) for name in parameters},
-        "near": _near(role, stage, known.get("parameters", {})),
+        "owners": {name: _owner(role, stage, name) for name in held},
+        "near": parameters.nearest(role.tracker, stage, known.get("parameters", {})),
         "root": role.tracker.place_of(stage),
         "built": role.tracker.built_at(stage),
         "saved": _saved_shapes(role, stage),
@@ -68,24 +68,6 @@ def _saved_shapes(role: DryRun, stage: nn.Module) -> dict[str, tuple[int, ...]]:
     return {
         name: tuple(entry.global_shape) for name, entry in found.items() if hasattr(entry, "global_shape")
     }
-
-
-def _near(role: DryRun, stage: nn.Module, wanted: dict) -> dict[str, tuple]:
-    """Of the original's parameters that are not here: the places of the innermost module on their way that is.
-
-    A list of blocks that is too short was told its length from outside: then none.
-    """
-    own, modules = dict(stage.named_parameters()), dict(stage.named_modules())
-    found = {}
-    for name in wanted:
-        if name not in own:
-            path = name.rpartition(".")[0]
-            while path and path not in modules:
-                path = path.rpartition(".")[0]
-            if path and not isinstance(modules[path], nn.ModuleList | nn.ModuleDict | nn.Sequential):
-                found[name] = path
-    places = {path: role.tracker.places_around(stage, path) for path in set(found.values())}
-    return {name: places[path] for name, path in found.items()}
 
 
 def _owner(role: DryRun, stage: nn.Module, name: str) -> tuple[str, tuple[str, int], tuple]:

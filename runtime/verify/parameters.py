@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import math
 
+from torch import nn
+
 from . import matching
 from .plan import Plan
 from .results import Finding
+from .tracking import Tracker
 
 
 def compare(plan: Plan, firsts: dict[int, dict], known: dict) -> list[Finding]:
@@ -88,6 +91,24 @@ def compare(plan: Plan, firsts: dict[int, dict], known: dict) -> list[Finding]:
             )
         )
     return found
+
+
+def nearest(tracker: Tracker, stage: nn.Module, wanted: dict) -> dict[str, tuple]:
+    """Of the original's parameters that are not here: the places of the innermost module on their way that is.
+
+    A list of blocks that is too short was told its length from outside: then none.
+    """
+    own, modules = dict(stage.named_parameters()), dict(stage.named_modules())
+    found = {}
+    for name in wanted:
+        if name not in own:
+            path = name.rpartition(".")[0]
+            while path and path not in modules:
+                path = path.rpartition(".")[0]
+            if path and not isinstance(modules[path], nn.ModuleList | nn.ModuleDict | nn.Sequential):
+                found[name] = path
+    places = {path: tracker.places_around(stage, path) for path in set(found.values())}
+    return {name: places[path] for name, path in found.items()}
 
 
 def lost(firsts: dict[int, dict], on_one_rank: int | None) -> list[Finding]:
