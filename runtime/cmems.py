@@ -65,7 +65,7 @@ class CMEMSDataset(YearlyFields):
 
     def __init__(self, root: str | Path, years: Sequence[int], lead: int = 1) -> None:
         super().__init__(root, years, lead, CHANNELS, "onescience_check.runtime.cmems_generator")
-        self.ocean = self.array("static/ocean_mask.npy", self.img_size) > 0.5
+        self.ocean = self.valid = self.array("static/ocean_mask.npy", self.img_size) > 0.5
 
     def __getitem__(self, index: int) -> tuple[np.ndarray, np.ndarray]:
         now, later = (np.where(self.ocean, state, np.float32(0)) for state in self.pair(index))

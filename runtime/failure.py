@@ -5,6 +5,7 @@ neighbour silent, claims the one place for the reason; the first claim is printe
 non-zero status.
 """
 
+import json
 import os
 import socket
 import sys
@@ -19,6 +20,7 @@ from .errors import UserError
 
 _BEAT_SECONDS = 1.0
 _SILENT_SECONDS = 20.0
+_STUCK_SECONDS = 60.0  # without a step; longer where steps are long
 _REASON = "failure"
 LAUNCHER_PID = "ONESCIENCE_LAUNCHER_PID"
 _leaving = threading.Lock()
@@ -46,6 +48,8 @@ class Watch:
         self._lock = threading.Lock()  # a store's connection serves one question at a time
         self._stopped = threading.Event()
         self._left = False
+        self._since = self._longest = 0.0  # of steps; before the first one nobody is stuck
+        self._silence = 1.0
         self._beat(0)
         self._thread = threading.Thread(target=self._run, name="watch", daemon=True)
         self._thread.start()
@@ -64,6 +68,17 @@ class Watch:
         with self._lock:
             if self._store.compare_set(_REASON, "", claim).decode() == claim:
                 print(reason, file=sys.stderr, flush=True)
+
+    def step_done(self) -> None:
+        """The main thread has done a step."""
+        now = time.monotonic()
+        if self._since:
+            self._longest = max(self._longest, now - self._since)
+        self._since, self._silence = now, 1.0
+
+    def pause(self) -> None:
+        """What comes now is no step and may take long."""
+        self._since = 0.0
 
     def failed(self) -> bool:
         """True once any rank gave a reason."""
@@ -89,6 +104,23 @@ class Watch:
         with self._lock:
             self._store.set(f"beat/{self.rank}", f"{count} process {os.getpid()} on {socket.gethostname()}")
 
+    def _look_for_stuck_ranks(self) -> None:
+        """Once no step was done for long, tell the others where this rank is; rank 0 says where all are."""
+        from .stuck import describe, place
+
+        silent = time.monotonic() - self._since
+        if not self._since or silent < self._silence * max(_STUCK_SECONDS, 5 * self._longest):
+            return
+        with self._lock:
+            self._store.set(f"at/{self.rank}", json.dumps(place()))
+        if self.rank > 0:
+            return
+        time.sleep(2 * _BEAT_SECONDS)  # until all have told it
+        places = {rank: self._read(f"at/{rank}") for rank in range(self.size)}
+        told = {rank: tuple(json.loads(text)) for rank, text in places.items() if text}
+        print(describe(told, silent), file=sys.stderr, flush=True)
+        self._silence *= 2
+
     def _run(self) -> None:
         neighbour = (self.rank + 1) % self.size
         parent = os.environ.get(LAUNCHER_PID)
@@ -102,6 +134,7 @@ class Watch:
                 if self.failed():
                     self.leave()
                     _exit(None)
+                self._look_for_stuck_ranks()
                 state = self._read(f"beat/{neighbour}")
             except Exception:
                 if self._stopped.is_set():
@@ -126,9 +159,10 @@ class Guard:
     def __init__(self) -> None:
         self.watch: Watch | None = None
 
-    def start_watch(self, rank: int, size: int) -> None:
+    def start_watch(self, rank: int, size: int) -> Watch:
         """Watch over the world from here on."""
         self.watch = Watch(rank, size)
+        return self.watch
 
 
 @contextmanager

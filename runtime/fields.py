@@ -6,7 +6,7 @@
 Rows go from north to south, columns from 0 degrees eastward.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import h5py
@@ -14,6 +14,16 @@ import numpy as np
 from torch.utils.data import Dataset
 
 from .errors import UserError
+from .yparams import YParams
+
+DATASET_KEYS = {
+    "data_dir": str,
+    "img_size": [int] * 2,
+    "train_time": [int],
+    "val_time": [int],
+    "test_time": [int],
+    "lead": int,
+}
 
 
 class YearlyFields(Dataset):
@@ -51,6 +61,7 @@ class YearlyFields(Dataset):
             )
         self.img_size = shapes[0][2:]
         self.lengths = [shape[0] - lead for shape in shapes]
+        self.channels = tuple(channels)
         self.columns = np.array([names[0].index(name) for name in channels])
         count = len(names[0])
         self.means = self.array("stats/global_means.npy", (1, count, 1, 1))[0, self.columns]
@@ -59,6 +70,7 @@ class YearlyFields(Dataset):
             raise UserError(
                 f"{self.root}/stats/global_stds.npy holds a standard deviation that is not above 0"
             )
+        self.valid = np.array(True)  # cells that must hold numbers
         self._files: dict[Path, h5py.File] = {}
 
     def __len__(self) -> int:
@@ -66,13 +78,31 @@ class YearlyFields(Dataset):
 
     def pair(self, index: int) -> tuple[np.ndarray, np.ndarray]:
         """State now and later, (C, Y, X) each."""
+        path, time = self.place(index)
+        return self._frame(path, time), self._frame(path, time + self.lead)
+
+    def place(self, index: int) -> tuple[Path, int]:
+        """File and time of a sample's state now."""
         if not 0 <= index < len(self):
             raise IndexError(index)
         file = 0
         while index >= self.lengths[file]:
             index -= self.lengths[file]
             file += 1
-        return self._frame(self.paths[file], index), self._frame(self.paths[file], index + self.lead)
+        return self.paths[file], index
+
+    def bad_values(self, index: int) -> str | None:
+        """File, time and channel of the first value of a sample that is not a finite number, None if all are."""
+        path, first = self.place(index)
+        for time in (first, first + self.lead):
+            bad = ~np.isfinite(self._frame(path, time)) & self.valid
+            if bad.any():
+                channel, row, column = (int(place[0]) for place in np.nonzero(bad))
+                return (
+                    f"{path}, time {time}, channel {self.channels[channel]}: {bad[channel].sum()} values are not "
+                    f"finite, the first in row {row}, column {column}"
+                )
+        return None
 
     def __getstate__(self) -> dict:
         # Open files do not travel to loader processes; each opens its own.
@@ -83,8 +113,10 @@ class YearlyFields(Dataset):
             if path not in self._files:
                 self._files[path] = h5py.File(path, "r")
             frame = self._files[path]["fields"][time]
-        except (OSError, KeyError) as error:
-            raise UserError(f"{path}: time {time} cannot be read ({error}): copy the file again") from error
+        except (OSError, KeyError, IndexError, ValueError) as error:
+            raise UserError(
+                f"{path}: time {time} cannot be read ({error}): has it shrunk? Copy the file again"
+            ) from error
         return (frame[self.columns].astype(np.float32) - self.means) / self.stds
 
     def array(self, name: str, shape: tuple[int, ...]) -> np.ndarray:
@@ -99,6 +131,30 @@ class YearlyFields(Dataset):
         if array.shape != tuple(shape):
             raise UserError(f"{path} has shape {list(array.shape)}, the data want {list(shape)}")
         return array.astype(np.float32)
+
+
+def yearly_splits(
+    dataset_class: type[YearlyFields], path: str, sections: Mapping[str, Mapping[str, object]]
+) -> tuple[YearlyFields, YearlyFields, YearlyFields]:
+    """Training, validation and test data by the section "dataset" of a YAML file.
+
+    Args:
+        dataset_class: what reads the fields, from folder, years and lead.
+        path: the file.
+        sections: all that it may hold, as `YParams` wants them.
+
+    Raises:
+        UserError: the data are not there, or not of the grid in the file.
+    """
+    cfg = YParams(path, "dataset", sections)
+    years = (cfg.train_time, cfg.val_time, cfg.test_time)
+    train, valid, test = (dataset_class(cfg.data_dir, own, cfg.lead) for own in years)
+    if list(train.img_size) != cfg.img_size:
+        raise UserError(
+            f"{path}: img_size is {cfg.img_size}, but the fields in {cfg.data_dir} have {list(train.img_size)} rows "
+            "and columns"
+        )
+    return train, valid, test
 
 
 def _inspect(path: Path) -> tuple[tuple[int, ...], tuple[str, ...]]:

@@ -121,11 +121,23 @@ def build_parser() -> argparse.ArgumentParser:
     group.add_argument(
         "--exit-interval", type=int, help="save and stop when the iteration is a multiple of this"
     )
+    group.add_argument(
+        "--exit-duration-in-mins", type=float, help="save and stop before so many minutes are over"
+    )
+    group.add_argument(
+        "--skip-nonfinite-steps",
+        type=int,
+        default=0,
+        help="go on after so many steps of which loss or gradient is not finite; they change no weight",
+    )
     group.add_argument("--seed", type=int, default=1234)
     group.add_argument(
         "--eval-interval", type=int, default=0, help="validate every so many iterations, 0 for never"
     )
     group.add_argument("--eval-iters", type=int, default=1, help="steps per validation")
+    group.add_argument(
+        "--full-validation", action="store_true", help="validate on each sample once, instead of --eval-iters"
+    )
     group.add_argument(
         "--dataloader-type", choices=["cyclic", "single"], default="cyclic", help="shuffled, or in order"
     )
@@ -148,11 +160,16 @@ def build_parser() -> argparse.ArgumentParser:
     group = parser.add_argument_group("checkpoints and records")
     group.add_argument("--save", help="folder to write checkpoints to")
     group.add_argument("--save-interval", type=int, default=100)
+    group.add_argument("--keep-last", type=int, help="delete all but so many of the newest checkpoints")
+    group.add_argument(
+        "--keep-best", type=int, default=0, help="and besides keep so many with the lowest validation loss"
+    )
     group.add_argument(
         "--load", help="folder to resume from; the same as --save to go on after an interruption"
     )
     group.add_argument(
-        "--pretrained-checkpoint", help="plain checkpoint (.pt) to take the first weights from"
+        "--pretrained-checkpoint",
+        help="plain checkpoint (.pt) or folder of checkpoints to take the first weights from",
     )
     group.add_argument("--log-interval", type=int, default=1)
     group.add_argument("--log-dir", help="folder for loss.csv and loss.png")
@@ -186,11 +203,22 @@ def check_args(args: argparse.Namespace) -> None:
         "lr_warmup_iters",
         "eval_interval",
         "num_workers",
+        "skip_nonfinite_steps",
+        "keep_best",
     ):
         if not 0 <= getattr(args, name) < math.inf:
             raise UserError(f"--{name.replace('_', '-')} must be 0 or more, not {getattr(args, name)}")
-    if args.exit_interval is not None and args.exit_interval < 1:
-        raise UserError("--exit-interval must be 1 or more")
+    for name in ("exit_interval", "exit_duration_in_mins", "keep_last"):
+        value = getattr(args, name)
+        if value is not None and not value >= (1 if isinstance(value, int) else 0):
+            raise UserError(f"--{name.replace('_', '-')} must be 1 or more, not {value}")
+    if args.keep_best and (args.keep_last is None or not args.eval_interval):
+        raise UserError("--keep-best needs --keep-last, which deletes, and --eval-interval, which compares")
+    if args.keep_best and args.save_interval % args.eval_interval:
+        raise UserError(
+            f"--keep-best compares checkpoints that are validated: --save-interval {args.save_interval} must be a "
+            f"multiple of --eval-interval {args.eval_interval}"
+        )
     if args.cuda_graph and (args.pipeline_model_parallel_size > 1 or not torch.cuda.is_available()):
         raise UserError("--cuda-graph needs a GPU, and --pipeline-model-parallel-size 1: leave it out")
     virtual = args.num_virtual_stages_per_pipeline_rank

@@ -39,8 +39,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.error("--nproc-per-node must be 1 or more")
     if not Path(options.script).is_file():
         parser.error(f"no script {options.script}")
-    signal.signal(signal.SIGTERM, _interrupt)
     ranks: list[BaseProcess] = []
+    signal.signal(signal.SIGTERM, lambda number, frame: _pass_on(ranks))
     try:
         for process in _processes(options):
             process.start()
@@ -54,6 +54,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
     finally:
         _stop(ranks)
+
+
+def _pass_on(ranks: list[BaseProcess]) -> None:
+    """SIGTERM goes to the ranks, which may save before they end; a second one stops them."""
+    signal.signal(signal.SIGTERM, _interrupt)
+    if not ranks:
+        raise KeyboardInterrupt
+    for process in ranks:
+        process.terminate()
 
 
 def _interrupt(number, frame) -> None:

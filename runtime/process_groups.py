@@ -9,6 +9,7 @@ Three kinds of worlds:
 """
 
 import os
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -74,10 +75,17 @@ def initialize_process_groups(
         cpu_emulation.install()
     if not dist.is_initialized():
         os.environ.setdefault("MASTER_ADDR", "127.0.0.1")
-        os.environ.setdefault("MASTER_PORT", "29500")
-        dist.init_process_group(
-            backend, rank=rank, world_size=size, timeout=timedelta(minutes=timeout_minutes)
-        )
+        os.environ.setdefault("MASTER_PORT", str(free_port()) if size == 1 else "29500")
+        try:
+            dist.init_process_group(
+                backend, rank=rank, world_size=size, timeout=timedelta(minutes=timeout_minutes)
+            )
+        except dist.DistNetworkError as error:
+            if "EADDRINUSE" not in str(error):
+                raise
+            raise UserError(
+                f"port {os.environ['MASTER_PORT']} is in use: set MASTER_PORT to another for all ranks"
+            ) from None
     parallel_state.initialize_model_parallel(
         tensor_model_parallel_size,
         pipeline_model_parallel_size,
@@ -125,6 +133,13 @@ def check_world(size: int, tensor: int, pipeline: int, window: int = 1) -> None:
             f"start a multiple of {together} processes, or change --tensor-model-parallel-size / "
             f"{'--window-parallel-size / ' if window > 1 else ''}--pipeline-model-parallel-size"
         )
+
+
+def free_port() -> int:
+    """A port of this machine that nobody listens to."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
 
 
 def _choose_device(device: str, backend: str | None) -> tuple[torch.device, str, bool]:

@@ -120,7 +120,7 @@ def _check(folder: Path, size: dict, name: str, world, compiled: bool) -> dict:
     reference = torch.load(folder / f"plain_{name}.pt", weights_only=True)
     truth = reference.get("truth", reference["plain"])
     chunks = [chunk.to(world.device) for chunk in build_chunks(models.stage_provider(size))]
-    resume.load_plain(folder / f"weights_{name}.pt", chunks)
+    resume.load_weights(folder / f"weights_{name}.pt", chunks)
     if compiled:
         for chunk in chunks:
             compile_parts(chunk)

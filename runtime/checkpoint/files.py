@@ -39,12 +39,17 @@ class Layout:
 
 @dataclass(frozen=True)
 class Metadata:
-    """What metadata.json says. ``files``: size in bytes and CRC-32 by file name."""
+    """What metadata.json says. ``files``: size in bytes and CRC-32 by file name.
+
+    ``samples`` are those of the training data, 0 if unknown; ``validation`` is the loss there, None if unknown.
+    """
 
     iteration: int
     consumed_samples: int
     layout: Layout
     files: dict[str, tuple[int, int]]
+    samples: int = 0
+    validation: float | None = None
 
 
 def rank_file(tensor_rank: int, pipeline_rank: int) -> str:
@@ -65,6 +70,17 @@ def latest(root: Path) -> Path | None:
         return None
     found = [(int(match[1]), path) for path in root.iterdir() if (match := _NAME.fullmatch(path.name))]
     return max(found)[1] if found else None
+
+
+def delete_old(root: Path, last: int, best: int) -> None:
+    """Delete the checkpoints in `root` but the newest `last`, and the `best` with the lowest validation loss."""
+    folders = sorted(path for path in root.iterdir() if _NAME.fullmatch(path.name))
+    losses = {path: read_metadata(path).validation for path in folders} if best else {}
+    compared = sorted((loss, path) for path, loss in losses.items() if loss is not None)
+    for path in set(folders[:-last]) - {path for _, path in compared[:best]}:
+        doomed = path.with_name(f".{path.name}.incomplete")  # so that a half of it is never taken for whole
+        path.rename(doomed)
+        shutil.rmtree(doomed)
 
 
 def start_writing(folder: Path) -> Path:

@@ -1,6 +1,7 @@
 """Save and load the state of a run: weights, optimizer, random streams, place in the data."""
 
 from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,10 +31,19 @@ if TYPE_CHECKING:
     from ..training.optimizer import MasterWeightAdamW
 
 
+@dataclass
+class Progress:
+    """How far a run has come; its fields are explained at `Metadata`."""
+
+    iteration: int = 0
+    consumed_samples: int = 0
+    samples: int = 0
+    validation: float | None = None
+
+
 def save_checkpoint(
     root: Path,
-    iteration: int,
-    consumed_samples: int,
+    progress: Progress,
     chunks: Sequence[PipelineChunk],
     optimizer: "MasterWeightAdamW",
 ) -> Path:
@@ -44,7 +54,7 @@ def save_checkpoint(
     """
     from megatron.core import parallel_state
 
-    folder = checkpoint_folder(root, iteration)
+    folder = checkpoint_folder(root, progress.iteration)
     drafts = [None]
     if dist.get_rank() == 0:
         drafts = [_on_disk(root, start_writing, folder)]
@@ -69,16 +79,14 @@ def save_checkpoint(
     dist.all_gather_object(all_written, written)
     if dist.get_rank() == 0:
         files = {name: entry for part in all_written for name, entry in part.items()}
-        metadata = Metadata(iteration, consumed_samples, layout_of(chunks), files)
+        metadata = Metadata(layout=layout_of(chunks), files=files, **asdict(progress))
         _on_disk(root, commit, drafts[0], folder, metadata)
     dist.barrier()
     return folder
 
 
-def load_checkpoint(
-    root: Path, chunks: Sequence[PipelineChunk], optimizer: "MasterWeightAdamW"
-) -> tuple[int, int]:
-    """Take up the newest checkpoint in `root`; call it on every rank. Returns iteration and consumed samples.
+def load_checkpoint(root: Path, chunks: Sequence[PipelineChunk], optimizer: "MasterWeightAdamW") -> Progress:
+    """Take up the newest checkpoint in `root`; call it on every rank.
 
     The random streams are set, too, unless the number of replicas is another, or the checkpoint has been
     converted.
@@ -118,18 +126,20 @@ def load_checkpoint(
     streams = content.get("random", [])
     if len(streams) == parallel_state.get_data_parallel_world_size():
         _set_random_state(streams[parallel_state.get_data_parallel_rank()])
-    return metadata.iteration, metadata.consumed_samples
+    return Progress(metadata.iteration, metadata.consumed_samples, metadata.samples)
 
 
-def load_plain(path: Path, chunks: Sequence[PipelineChunk]) -> None:
-    """Load this rank's share of a plain state dict into its stages.
+def load_weights(path: Path, chunks: Sequence[PipelineChunk]) -> None:
+    """Load this rank's share of the weights of a plain state dict, or of the newest checkpoint in a folder.
 
     Raises:
         UserError: names or shapes are not those of the model.
     """
     from megatron.core import parallel_state
 
-    plain = read_plain(path)
+    from .convert import gather
+
+    plain = gather(path).model if path.is_dir() else read_plain(path)
     rank = parallel_state.get_tensor_model_parallel_rank()
     size = parallel_state.get_tensor_model_parallel_world_size()
     for _, stage in named_stages(chunks):
@@ -140,6 +150,11 @@ def load_plain(path: Path, chunks: Sequence[PipelineChunk]) -> None:
             {name: shard(whole, cuts.get(name), rank, size, name) for name, whole in wanted.items()},
             path,
         )
+    mine = [name for _, stage in named_stages(chunks) for name in stage_state(stage)]
+    every = [None] * parallel_state.get_pipeline_model_parallel_world_size()
+    dist.all_gather_object(every, mine, group=parallel_state.get_pipeline_model_parallel_group())
+    if unknown := plain.keys() - {name for names in every for name in names}:
+        raise UserError(f"{path} holds weights this model has not: {_some(unknown)}")
 
 
 def read_plain(path: Path) -> dict[str, torch.Tensor]:

@@ -1,17 +1,20 @@
 """What ``loss_func`` reported, as numbers that every rank knows."""
 
+from collections.abc import Sequence
+
 import torch
 import torch.distributed as dist
 
 from ..errors import UserError
 
 
-def world_losses(reports: list[dict]) -> dict[str, float]:
+def world_losses(reports: list[dict], weights: Sequence[float] | None = None) -> dict[str, float]:
     """Means over micro-batches and replicas, on every rank.
 
     Args:
         reports: one dict per micro-batch, on the last pipeline rank. A value is a loss, or [sum of losses,
             count].
+        weights: what each micro-batch counts for; None: all the same.
 
     Raises:
         UserError: ``loss_func`` reported something else.
@@ -20,7 +23,7 @@ def world_losses(reports: list[dict]) -> dict[str, float]:
 
     holder = [None]
     if parallel_state.is_pipeline_last_stage(ignore_virtual=True):
-        holder = [_means(reports)]
+        holder = [_means(reports, weights or [1.0] * len(reports))]
     group = parallel_state.get_pipeline_model_parallel_group()
     if dist.get_world_size(group) > 1:
         last = parallel_state.get_pipeline_model_parallel_last_rank()
@@ -29,7 +32,7 @@ def world_losses(reports: list[dict]) -> dict[str, float]:
     return holder[0]
 
 
-def _means(reports: list[dict]) -> dict[str, float]:
+def _means(reports: list[dict], weights: Sequence[float]) -> dict[str, float]:
     from megatron.core import parallel_state
 
     names = list(reports[0])
@@ -38,7 +41,7 @@ def _means(reports: list[dict]) -> dict[str, float]:
     pairs = torch.stack(
         [torch.stack([_sum_and_count(name, report[name]) for report in reports]) for name in names]
     )
-    totals = pairs.sum(dim=1)
+    totals = (pairs * torch.tensor(weights, dtype=pairs.dtype, device=pairs.device)[:, None]).sum(dim=1)
     if parallel_state.get_data_parallel_world_size() > 1:
         dist.all_reduce(totals, group=parallel_state.get_data_parallel_group())
     return {name: (total / count).item() for name, (total, count) in zip(names, totals, strict=True)}

@@ -3,7 +3,10 @@
 import csv
 import math
 import os
+import statistics
 import sys
+from collections import defaultdict, deque
+from datetime import timedelta
 from pathlib import Path
 
 from tqdm import tqdm
@@ -12,7 +15,12 @@ from ..errors import UserError
 
 _FIRST = ["iteration", "consumed_samples"]
 _LAST = ["learning_rate", "grad_norm", "seconds"]
-_VALIDATION = "validation "
+VALIDATION = "validation "
+_SPIKE, _RECENT, _FEWEST = (
+    2.0,
+    50,
+    10,
+)  # so many times the median of recent losses, of which there must be some
 
 
 class Records:
@@ -56,6 +64,8 @@ class Records:
                     "--tensorboard-dir needs the package tensorboard: pip install tensorboard"
                 ) from None
             self.events = SummaryWriter(tensorboard_dir, purge_step=start + 1)
+        self.took: deque[float] = deque(maxlen=_RECENT)
+        self.recent: dict[str, deque[float]] = defaultdict(lambda: deque(maxlen=_RECENT))
         self.bar = tqdm(total=total, initial=start, unit="step", disable=not sys.stderr.isatty())
 
     def add(self, row: dict[str, float]) -> None:
@@ -71,9 +81,32 @@ class Records:
                 self.events.add_scalar(name, row[name], iteration)
         self.bar.set_postfix_str(", ".join(f"{name} {value:.4g}" for name, value in losses.items()))
         self.bar.update()
+        self.took.append(row["seconds"])
         if self.bar.disable and iteration % self.log_interval == 0:
             shown = ", ".join(f"{name} {row[name]:.4g}" for name in [*losses, *_LAST])
-            print(f"iteration {iteration}/{self.bar.total}: {shown}", flush=True)
+            step = statistics.median(self.took)
+            speed = (row["consumed_samples"] / iteration) / step
+            left = timedelta(seconds=round(step * (self.bar.total - iteration)))
+            print(
+                f"iteration {iteration}/{self.bar.total}: {shown}, {speed:.3g} samples/s, {left} left",
+                flush=True,
+            )
+        for name, value in losses.items():
+            if not name.startswith(VALIDATION):
+                self._compare(iteration, name, value)
+
+    def _compare(self, iteration: int, name: str, value: float) -> None:
+        """Say when a loss is far above those before it."""
+        recent = self.recent[name]
+        usual = statistics.median(recent) if len(recent) >= _FEWEST else math.inf
+        if 0 < _SPIKE * usual < value:
+            self.bar.write(
+                f"warning: iteration {iteration}: {name} {value:.4g} is {value / usual:.1f} times the median of "
+                f"the {len(recent)} before: look at the data of this step, or lower --lr",
+                file=sys.stderr,
+            )
+        if math.isfinite(value):
+            recent.append(value)
 
     def plot(self) -> None:
         """Draw loss.png from loss.csv."""
@@ -98,15 +131,14 @@ class Records:
         figure.savefig(self.plot_path, dpi=120)
 
     def close(self) -> None:
-        """Finish the progress bar, the events and the plot."""
+        """Finish the progress bar and the events."""
         self.bar.close()
         if self.events is not None:
             self.events.close()
-        self.plot()
 
     def _append(self, row: dict[str, float], losses: dict[str, float]) -> None:
-        trained = [name for name in losses if not name.startswith(_VALIDATION)]
-        columns = [*_FIRST, *trained, *(_VALIDATION + name for name in trained), *_LAST]
+        trained = [name for name in losses if not name.startswith(VALIDATION)]
+        columns = [*_FIRST, *trained, *(VALIDATION + name for name in trained), *_LAST]
         fresh = not self.csv_path.exists()
         with open(self.csv_path, "a", newline="", encoding="utf-8") as file:
             writer = csv.DictWriter(file, columns, extrasaction="ignore")
@@ -121,12 +153,7 @@ class Records:
             raise UserError(
                 f"{self.csv_path} exists and is left alone: choose another --log-dir, or --load the run"
             )
-        # A line cut short by a kill has no full set of columns.
-        rows = [
-            row
-            for row in _read(self.csv_path)
-            if None not in row.values() and int(row["iteration"]) <= iteration
-        ]
+        rows = [row for row in _read(self.csv_path) if int(row["iteration"]) <= iteration]
         draft = self.csv_path.with_suffix(".draft")
         with open(draft, "w", newline="", encoding="utf-8") as file:
             if rows:
@@ -139,8 +166,26 @@ class Records:
 
 
 def _read(path: Path) -> list[dict[str, str]]:
-    with open(path, newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
+    """The rows of a loss.csv, but for a last one that was cut short by a kill.
+
+    Raises:
+        UserError: it is none.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+        whole = text[: text.rfind("\n") + 1]
+        rows = list(csv.DictReader(whole.splitlines(keepends=True), strict=True))
+        for row in rows:
+            if None in row or None in row.values():
+                raise ValueError(f"a row has not as many values as the header: {list(row.values())}")
+            int(row["iteration"])
+            for value in row.values():
+                float(value or 0)
+    except (ValueError, KeyError, csv.Error) as error:
+        raise UserError(
+            f"{path} is not the record of a run ({error}): it is left alone; move it away, or choose another --log-dir"
+        ) from None
+    return rows
 
 
 def _is_nan(value: float) -> bool:

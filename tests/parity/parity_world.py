@@ -165,7 +165,7 @@ def check_model(model: Case, folder: Path, layout: str) -> None:
     """Print the verdicts of one model in one layout."""
     plain = torch.load(folder / f"{model.name}.pt", weights_only=True)
     chunks = build_chunks(provider_of(model))
-    resume.load_plain(folder / f"{model.name}_weights.pt", chunks)
+    resume.load_weights(folder / f"{model.name}_weights.pt", chunks)
     with KeepAll():
         results = one_pass(model, chunks, plain)
         results["loss"] = loss_curve(model, chunks, plain)

@@ -31,56 +31,19 @@ def folder(tmp_path_factory):
     return folder
 
 
-def test_the_plain_training_starts_the_distributed_one(folder):
-    plain = run(
-        folder,
-        EXAMPLES / "pangu_weather" / "train.py",
-        "--device",
-        "cpu",
-        "--train-iters",
-        3,
-        "--save",
-        "plain.pt",
-    )
+@pytest.mark.parametrize("model", ["pangu_weather", "xihe"])
+def test_the_plain_training_starts_the_distributed_one(folder, model):
+    start = [EXAMPLES / model / "train.py", "--device", "cpu", "--train-iters", 3]
+    plain = run(folder, *start, "--save", f"{model}_plain")
     assert plain.code == 0, plain.output
-    assert (folder / "plain.pt").is_file()
-    again = run(folder, EXAMPLES / "pangu_weather" / "train.py", "--save", "plain.pt")
-    assert again.code == 1 and "plain.pt exists and is left alone" in again.output
+    again = run(folder, *start, "--save", f"{model}_plain")
+    assert again.code == 1 and f"{model}_plain holds checkpoints already: add --load" in again.output
 
-    flags = [
-        "--global-batch-size",
-        2,
-        "--train-iters",
-        4,
-        "--log-dir",
-        "log",
-        "--pretrained-checkpoint",
-        "plain.pt",
-    ]
-    distributed = run_distributed(folder, *flags)
+    flags = ["--global-batch-size", 2, "--train-iters", 4, "--log-dir", model]
+    flags += ["--pretrained-checkpoint", f"{model}_plain"]
+    distributed = run_distributed(folder, *flags, example=EXAMPLES / f"{model}_distributed_4stage")
     assert distributed.code == 0, distributed.output
-    with open(folder / "log" / "loss.csv", encoding="utf-8") as file:
-        losses = [float(row["lm loss"]) for row in csv.DictReader(file)]
-    assert len(losses) == 4 and losses[-1] < losses[0]
-
-
-def test_the_plain_xihe_starts_the_distributed_one(folder):
-    flags = ["--device", "cpu", "--train-iters", 3, "--save", "xihe.pt"]
-    plain = run(folder, EXAMPLES / "xihe" / "train.py", *flags)
-    assert plain.code == 0, plain.output
-    flags = [
-        "--global-batch-size",
-        2,
-        "--train-iters",
-        4,
-        "--log-dir",
-        "xihe",
-        "--pretrained-checkpoint",
-        "xihe.pt",
-    ]
-    distributed = run_distributed(folder, *flags, example=EXAMPLES / "xihe_distributed_4stage")
-    assert distributed.code == 0, distributed.output
-    with open(folder / "xihe" / "loss.csv", encoding="utf-8") as file:
+    with open(folder / model / "loss.csv", encoding="utf-8") as file:
         losses = [float(row["lm loss"]) for row in csv.DictReader(file)]
     assert len(losses) == 4 and losses[-1] < losses[0]
 

@@ -82,7 +82,7 @@ def check_layout(argv: list[str], path: Path) -> str | None:
     expected = dict(plain.named_parameters())
 
     chunks = build_chunks(toy_train.model_provider)
-    resume.load_plain(path, chunks)
+    resume.load_weights(path, chunks)
     iterators = [iter(batches) for _ in chunks]
     communicator = communicator_for(chunks, host_staged=False)
     reports = run_schedule(

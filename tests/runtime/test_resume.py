@@ -44,7 +44,7 @@ def uninterrupted(tmp_path_factory):
     return curve(root)
 
 
-def test_killed_while_writing_a_checkpoint_and_again_between_two(uninterrupted, tmp_path):
+def test_killed_while_writing_a_checkpoint_and_terminated_between_two(uninterrupted, tmp_path):
     flags = [*LAYOUT, *TRAIN, *folders(tmp_path)]
     process = worlds.start(SCRIPT, 2, *flags)
     draft = tmp_path / "save" / ".iter_0000006.incomplete"
@@ -54,14 +54,17 @@ def test_killed_while_writing_a_checkpoint_and_again_between_two(uninterrupted, 
     assert re.fullmatch(r"iter_000000[36]", max(path.name for path in (tmp_path / "save").glob("iter_*")))
 
     process = worlds.start(SCRIPT, 2, *flags)
-    worlds.wait_for(lambda: len(curve(tmp_path)) >= 11, process)
-    worlds.kill(process)
-    process.communicate()
+    worlds.wait_for(lambda: len(curve(tmp_path)) >= 7, process)
+    process.terminate()  # the launcher alone, which passes it on
+    stopped = worlds.finish(process, limit=60)
+    assert stopped.code == 0, stopped.output[-3000:]
+    done = re.search(r"stopped after iteration (\d+) by SIGTERM: go on with --load", stopped.output)[1]
+    assert (tmp_path / "save" / f"iter_{int(done):07d}").is_dir() and len(curve(tmp_path)) == int(done)
 
     ended = worlds.run(SCRIPT, 2, *flags)
     assert ended.code == 0, ended.output[-3000:]
     assert curve(tmp_path) == uninterrupted
-    assert not list((tmp_path / "save").glob(".*")), "what the killed run left half done is gone"
+    assert not list((tmp_path / "save").glob(".*.incomplete")), "what the killed run left half done is gone"
 
 
 def test_killed_before_the_first_checkpoint(uninterrupted, tmp_path):

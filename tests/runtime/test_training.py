@@ -25,6 +25,9 @@ TRAIN = [
     0.5,
     "--lr",
     1e-3,
+    "--eval-interval",
+    6,
+    "--full-validation",
 ]
 
 
@@ -61,6 +64,9 @@ def test_loss_and_gradient_norm_do_not_depend_on_the_layout(alone, size, layout,
     for name in ("lm loss", "grad_norm", "learning_rate"):
         assert [row[name] for row in rows(tmp_path)] == pytest.approx([row[name] for row in alone], rel=2e-5)
     assert alone[0]["grad_norm"] > 0.5
+    validated = "validation lm loss"  # of five samples, which fill no step
+    assert rows(tmp_path)[-1][validated] == pytest.approx(alone[-1][validated], rel=2e-5)
+    assert f"{size} processes on cpu (gloo): tensor-parallel" in ended.output
 
 
 def test_learning_rate_warms_up_and_decays(alone):

@@ -155,7 +155,7 @@ def forward_step_func(data_iterator, model):
 
 def dataset_provider(train_val_test_num_samples):
     """Training, validation and test data."""
-    return ToyData(), ToyData(4), None
+    return ToyData(), ToyData(5), None
 
 
 def toy_flags(parser):
