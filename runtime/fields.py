@@ -14,15 +14,15 @@ import numpy as np
 from torch.utils.data import Dataset
 
 from .errors import UserError
-from .yparams import YParams
+from .yparams import SIZE, YParams
 
 DATASET_KEYS = {
     "data_dir": str,
-    "img_size": [int] * 2,
+    "img_size": [SIZE] * 2,
     "train_time": [int],
     "val_time": [int],
     "test_time": [int],
-    "lead": int,
+    "lead": SIZE,
 }
 
 

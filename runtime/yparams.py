@@ -9,6 +9,8 @@ import yaml
 
 from .errors import UserError
 
+SIZE = range(1, 2**31)  # as the type of a key: a whole number above 0
+
 
 class YParams(SimpleNamespace):
     """One section of a YAML file; its keys are attributes.
@@ -17,8 +19,8 @@ class YParams(SimpleNamespace):
         path: the file.
         section: name of a mapping at its top level.
         known: all sections that the file may have; of each, the type of every key that it must have.
-            ``(int, float)`` allows both; ``[int]`` is a list of any length but 0, ``[int, int]`` a list of
-            two.
+            ``(int, float)`` allows both, a range the whole numbers in it; ``[int]`` is a list of any length but 0,
+            ``[int, int]`` a list of two.
 
     Raises:
         UserError: no such file or section, an unknown section, a key that is missing, unknown or of another
@@ -60,6 +62,8 @@ def _is_of(value: object, kind: object) -> bool:
         return fits and all(_is_of(item, kind[0]) for item in value)
     if isinstance(value, bool) and kind is not bool:
         return False
+    if isinstance(kind, range):
+        return isinstance(value, int) and value in kind
     return isinstance(value, kind)
 
 
@@ -67,5 +71,7 @@ def _describe(kind: object) -> str:
     if isinstance(kind, list):
         count = f"{len(kind)} " if len(kind) > 1 else ""
         return f"a list of {count}{_describe(kind[0])}"
+    if isinstance(kind, range):
+        return f"int from {kind.start} on"
     kinds = kind if isinstance(kind, tuple) else (kind,)
     return " or ".join(one.__name__ for one in kinds)

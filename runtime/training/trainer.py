@@ -84,10 +84,11 @@ class Trainer:
         order = training_order(len(train_data), self.progress.consumed_samples)
         iterators = self._iterators(train_data, order)
         while self.progress.iteration < args.train_iters:
+            started = time.perf_counter()
             row = self._iteration(iterators, train_data, valid_data)
+            stop.took("step", time.perf_counter() - started)
             if records is not None:
                 records.add(row)
-            stop.took("step", row["seconds"])
             reason = stop.reason()
             done = self.progress.iteration
             if reason is None and args.exit_interval is not None and done % args.exit_interval == 0:

@@ -3,10 +3,10 @@
 import pytest
 
 from onescience_check.runtime.errors import UserError
-from onescience_check.runtime.yparams import YParams
+from onescience_check.runtime.yparams import SIZE, YParams
 
 KNOWN = {
-    "model": {"embed_dim": int, "drop": (int, float), "img_size": [int] * 2, "train_time": [int]},
+    "model": {"embed_dim": SIZE, "drop": (int, float), "img_size": [int] * 2, "train_time": [int]},
     "dataset": {"data_dir": str},
 }
 GOOD = "model:\n  embed_dim: 32\n  drop: 0\n  img_size: [48, 96]\n  train_time: [2000]\n"
@@ -28,8 +28,9 @@ def test_keys_become_attributes(tmp_path):
     [
         ("embed_dim", "embed_dims", "unknown key in section 'model': 'embed_dims'; did you mean 'embed_dim'"),
         ("  drop: 0\n", "", "key 'drop' is missing"),
-        ("32", "many", "model.embed_dim must be int, not 'many'"),
-        ("32", "true", "model.embed_dim must be int, not True"),
+        ("32", "many", "model.embed_dim must be int from 1 on, not 'many'"),
+        ("32", "true", "model.embed_dim must be int from 1 on, not True"),
+        ("32", "-4", "model.embed_dim must be int from 1 on, not -4"),
         ("[48, 96]", "[48, 96, 2]", r"model.img_size must be a list of 2 int, not \[48, 96, 2\]"),
         ("[2000]", "[]", "model.train_time must be a list of int"),
         ("model:", "modle:", "unknown section 'modle'; did you mean 'model'"),

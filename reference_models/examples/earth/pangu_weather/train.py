@@ -7,15 +7,15 @@ from onescience_check.runtime.era5 import ERA5Dataset
 from onescience_check.runtime.errors import UserError
 from onescience_check.runtime.fields import DATASET_KEYS, yearly_splits
 from onescience_check.runtime.training.plain import train_plain
-from onescience_check.runtime.yparams import YParams
+from onescience_check.runtime.yparams import SIZE, YParams
 
 CONFIG_FILE = Path(__file__).parent / "conf" / "config.yaml"
 MODEL_KEYS = {
-    "patch_size": [int] * 3,
-    "embed_dim": int,
-    "num_heads": [int] * 4,
-    "window_size": [int] * 3,
-    "depths": [int] * 4,
+    "patch_size": [SIZE] * 3,
+    "embed_dim": SIZE,
+    "num_heads": [SIZE] * 4,
+    "window_size": [SIZE] * 3,
+    "depths": [SIZE] * 4,
     "drop": (int, float),
     "attn_drop": (int, float),
     "drop_path": (int, float),

@@ -21,26 +21,26 @@ from onescience_check.runtime.errors import UserError
 from onescience_check.runtime.pipelinetensorshapeconfig import PipelineTensorShapeConfig
 from onescience_check.runtime.training import get_args, pretrain
 from onescience_check.runtime.training.arguments import core_transformer_config_from_args
-from onescience_check.runtime.yparams import YParams
+from onescience_check.runtime.yparams import SIZE, YParams
 
 CONFIG_FILE = Path(__file__).parent / "conf" / "config.yaml"
 MODEL_KEYS = {
-    "patch_size": [int] * 3,
-    "embed_dim": int,
-    "num_heads": [int] * 4,
-    "window_size": [int] * 3,
-    "depths": [int] * 4,
+    "patch_size": [SIZE] * 3,
+    "embed_dim": SIZE,
+    "num_heads": [SIZE] * 4,
+    "window_size": [SIZE] * 3,
+    "depths": [SIZE] * 4,
     "drop": (int, float),
     "attn_drop": (int, float),
     "drop_path": (int, float),
 }
 DATASET_KEYS = {
     "data_dir": str,
-    "img_size": [int] * 2,
+    "img_size": [SIZE] * 2,
     "train_time": [int],
     "val_time": [int],
     "test_time": [int],
-    "lead": int,
+    "lead": SIZE,
 }
 SECTIONS = {"model": MODEL_KEYS, "dataset": DATASET_KEYS}
 

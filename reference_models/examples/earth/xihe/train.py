@@ -7,17 +7,17 @@ from onescience_check.runtime.cmems import CMEMSDataset
 from onescience_check.runtime.errors import UserError
 from onescience_check.runtime.fields import DATASET_KEYS, yearly_splits
 from onescience_check.runtime.training.plain import train_plain
-from onescience_check.runtime.yparams import YParams
+from onescience_check.runtime.yparams import SIZE, YParams
 
 CONFIG_FILE = Path(__file__).parent / "conf" / "config.yaml"
 MODEL_KEYS = {
-    "patch_size": [int] * 2,
-    "window_size": [int] * 2,
-    "embed_dim": int,
-    "num_heads": [int] * 5,
-    "num_groups": int,
-    "num_local": [int] * 5,
-    "depth_local": int,
+    "patch_size": [SIZE] * 2,
+    "window_size": [SIZE] * 2,
+    "embed_dim": SIZE,
+    "num_heads": [SIZE] * 5,
+    "num_groups": SIZE,
+    "num_local": [SIZE] * 5,
+    "depth_local": SIZE,
     "mask_full": (str, type(None)),
     "drop": (int, float),
     "attn_drop": (int, float),

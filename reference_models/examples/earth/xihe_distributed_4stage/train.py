@@ -22,17 +22,17 @@ from onescience_check.runtime.errors import UserError
 from onescience_check.runtime.pipelinetensorshapeconfig import PipelineTensorShapeConfig
 from onescience_check.runtime.training import get_args, pretrain
 from onescience_check.runtime.training.arguments import core_transformer_config_from_args
-from onescience_check.runtime.yparams import YParams
+from onescience_check.runtime.yparams import SIZE, YParams
 
 CONFIG_FILE = Path(__file__).parent / "conf" / "config.yaml"
 MODEL_KEYS = {
-    "patch_size": [int] * 2,
-    "window_size": [int] * 2,
-    "embed_dim": int,
-    "num_heads": [int] * 5,
-    "num_groups": int,
-    "num_local": [int] * 5,
-    "depth_local": int,
+    "patch_size": [SIZE] * 2,
+    "window_size": [SIZE] * 2,
+    "embed_dim": SIZE,
+    "num_heads": [SIZE] * 5,
+    "num_groups": SIZE,
+    "num_local": [SIZE] * 5,
+    "depth_local": SIZE,
     "mask_full": (str, type(None)),
     "drop": (int, float),
     "attn_drop": (int, float),
@@ -40,11 +40,11 @@ MODEL_KEYS = {
 }
 DATASET_KEYS = {
     "data_dir": str,
-    "img_size": [int] * 2,
+    "img_size": [SIZE] * 2,
     "train_time": [int],
     "val_time": [int],
     "test_time": [int],
-    "lead": int,
+    "lead": SIZE,
 }
 SECTIONS = {"model": MODEL_KEYS, "dataset": DATASET_KEYS}
 
