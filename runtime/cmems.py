@@ -11,8 +11,6 @@ temperature, then 4 variables on 23 depths each.
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
-
 from .fields import YearlyFields
 
 DEPTHS = (
@@ -65,8 +63,5 @@ class CMEMSDataset(YearlyFields):
 
     def __init__(self, root: str | Path, years: Sequence[int], lead: int = 1) -> None:
         super().__init__(root, years, lead, CHANNELS, "onescience_check.runtime.cmems_generator")
-        self.ocean = self.valid = self.array("static/ocean_mask.npy", self.img_size) > 0.5
-
-    def __getitem__(self, index: int) -> tuple[np.ndarray, np.ndarray]:
-        now, later = (np.where(self.ocean, state, np.float32(0)) for state in self.pair(index))
-        return now, later[len(FORCING) :]
+        self.valid = self.array("static/ocean_mask.npy", self.img_size) > 0.5
+        self.num_forcing = len(FORCING)

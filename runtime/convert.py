@@ -12,7 +12,6 @@ goes on from there.
 
 import argparse
 import os
-import runpy
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,6 +21,7 @@ from .checkpoint.files import Layout, write_tensors
 from .checkpoint.resume import read_plain, stage_state
 from .checkpoint.sharding import cuts_of
 from .errors import UserError
+from .scripts import read_script
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -90,35 +90,6 @@ def blueprint_of_script(command: Sequence[str], tensor_size: int) -> Blueprint:
         command: the script and its flags.
         tensor_size: tensor-parallel ranks to build for.
     """
-    from . import training
-
-    script, *flags = command
-    if not Path(script).is_file():
-        raise UserError(f"no training script {script}")
-    calls = []
-    original, argv, path = training.pretrain, sys.argv, list(sys.path)
-    training.pretrain = lambda *args, **kwargs: calls.append((args, kwargs))
-    sys.argv = [script, *flags]
-    sys.path.insert(0, str(Path(script).resolve().parent))
-    try:
-        runpy.run_path(script, run_name="__main__")
-    finally:
-        training.pretrain, sys.argv, sys.path[:] = original, argv, path
-    if not calls:
-        raise UserError(f"{script} did not call pretrain")
-    return _build(flags, tensor_size, *calls[0][0], **calls[0][1])
-
-
-def _build(
-    flags: Sequence[str],
-    tensor_size: int,
-    train_valid_test_dataset_provider,
-    model_provider,
-    model_type,
-    forward_step_func,
-    args_defaults=None,
-    extra_args_provider=None,
-) -> Blueprint:
     import torch.distributed as dist
     from megatron.core import parallel_state
     from torch.testing._internal.distributed.fake_pg import FakeStore
@@ -128,14 +99,15 @@ def _build(
     from .pipeline.build import build_chunks, named_stages
     from .process_groups import destroy_process_groups
 
+    script = read_script(command)
     cpu_emulation.install()
-    args = parse_args(args_defaults, extra_args_provider, flags)
+    args = parse_args(script.args_defaults, script.extra_args_provider, script.flags)
     args.tensor_model_parallel_size, args.pipeline_model_parallel_size = tensor_size, 1
     args.num_virtual_stages_per_pipeline_rank, args.device = None, "cpu"
     dist.init_process_group("fake", store=FakeStore(), rank=0, world_size=tensor_size)
     try:
         parallel_state.initialize_model_parallel(tensor_size, 1, create_gloo_process_groups=False)
-        chunks = build_chunks(model_provider, model_type)
+        chunks = build_chunks(script.model_provider, script.model_type)
         blueprint = Blueprint(chunks[0].num_stages)
         for number, stage in named_stages(chunks):
             blueprint.cuts.update(cuts_of(stage))

@@ -56,10 +56,10 @@ class ERA5Dataset(YearlyFields):
         masks = [self.array(f"static/{name}.npy", self.img_size) for name in MASKS]
         self.masks = np.stack([_standardized(mask) for mask in masks])
 
-    def __getitem__(self, index: int) -> tuple[np.ndarray, np.ndarray]:
-        now, later = self.pair(index)
-        surface, upper_air = now[: self.num_surface], now[self.num_surface :]
-        return np.concatenate([surface, self.masks, upper_air]), later
+    def model_input(self, path: Path, time: int, forecast: np.ndarray | None = None) -> np.ndarray:
+        """The state with the masks between surface and upper air."""
+        state = super().model_input(path, time, forecast)
+        return np.concatenate([state[: self.num_surface], self.masks, state[self.num_surface :]])
 
 
 def _standardized(mask: np.ndarray) -> np.ndarray:

@@ -60,7 +60,8 @@ class YearlyFields(Dataset):
                 f"{self.paths[0]} has no channel {unknown[0]}: it has {', '.join(names[0][:5])} ..."
             )
         self.img_size = shapes[0][2:]
-        self.lengths = [shape[0] - lead for shape in shapes]
+        self.times = [shape[0] for shape in shapes]
+        self.lengths = [times - lead for times in self.times]
         self.channels = tuple(channels)
         self.columns = np.array([names[0].index(name) for name in channels])
         count = len(names[0])
@@ -70,16 +71,48 @@ class YearlyFields(Dataset):
             raise UserError(
                 f"{self.root}/stats/global_stds.npy holds a standard deviation that is not above 0"
             )
-        self.valid = np.array(True)  # cells that must hold numbers
+        self.valid = np.ones(self.img_size, dtype=bool)  # cells that hold numbers
+        self.latitudes = np.linspace(90, -90, self.img_size[0])
+        self.num_forcing = 0  # the first channels, which a model is given and does not predict
         self._files: dict[Path, h5py.File] = {}
 
     def __len__(self) -> int:
         return sum(self.lengths)
 
-    def pair(self, index: int) -> tuple[np.ndarray, np.ndarray]:
-        """State now and later, (C, Y, X) each."""
+    def __getitem__(self, index: int) -> tuple[np.ndarray, np.ndarray]:
         path, time = self.place(index)
-        return self._frame(path, time), self._frame(path, time + self.lead)
+        return self.model_input(path, time), self.truth(path, time + self.lead)
+
+    def model_input(self, path: Path, time: int, forecast: np.ndarray | None = None) -> np.ndarray:
+        """What a model gets: the state at a time, of which `forecast` is what was predicted."""
+        state = self.state(path, time)
+        if forecast is not None:
+            state[self.num_forcing :] = np.where(self.valid, forecast, np.float32(0))
+        return state
+
+    def truth(self, path: Path, time: int) -> np.ndarray:
+        """What a model should predict for a time."""
+        return self.state(path, time)[self.num_forcing :]
+
+    def state(self, path: Path, time: int) -> np.ndarray:
+        """The state at a time, (C, Y, X), normalized; 0 where nothing is valid."""
+        frame = self._frame(path, time)
+        return frame if self.valid.all() else np.where(self.valid, frame, np.float32(0))
+
+    @property
+    def target_channels(self) -> tuple[str, ...]:
+        """Names of what a model predicts."""
+        return self.channels[self.num_forcing :]
+
+    @property
+    def target_statistics(self) -> tuple[np.ndarray, np.ndarray]:
+        """Means and standard deviations of that, (C, 1, 1) each."""
+        return self.means[self.num_forcing :], self.stds[self.num_forcing :]
+
+    def starts(self, steps: int) -> list[tuple[Path, int]]:
+        """File and time of all states that have so many leads behind them in their file."""
+        spans = zip(self.paths, self.times, strict=True)
+        return [(path, time) for path, times in spans for time in range(times - steps * self.lead)]
 
     def place(self, index: int) -> tuple[Path, int]:
         """File and time of a sample's state now."""

@@ -17,17 +17,17 @@ def root(tmp_path_factory):
 
 def test_samples_are_wind_and_ocean_now_and_ocean_later(root):
     data = CMEMSDataset(root, [2000, 2001])
-    assert len(data) == 6 and data.img_size == (16, 32) and 0.5 < data.ocean.mean() < 1
+    assert len(data) == 6 and data.img_size == (16, 32) and 0.5 < data.valid.mean() < 1
     now, later = data[3]
     assert now.shape == (96, 16, 32) and later.shape == (94, 16, 32) and now.dtype == np.float32
-    assert np.isfinite(now).all() and (now[:, ~data.ocean] == 0).all() and (later[:, ~data.ocean] == 0).all()
+    assert np.isfinite(now).all() and (now[:, ~data.valid] == 0).all() and (later[:, ~data.valid] == 0).all()
     assert np.array_equal(data[1][0][2:], data[0][1]), "the target is the next state without the wind"
     assert len(FORCING) == 2 and len(CHANNELS) == 96
 
 
 def test_channels_are_normalized_over_the_ocean(root):
     data = CMEMSDataset(root, [2000, 2001])
-    states = np.stack([data[index][0] for index in range(len(data))])[:, :, data.ocean]
+    states = np.stack([data[index][0] for index in range(len(data))])[:, :, data.valid]
     assert np.abs(states.mean(axis=(0, 2))).max() < 0.5
     assert states.std(axis=(0, 2)).max() < 2.0
 
