@@ -31,6 +31,10 @@ WORDS = (
     b"tp_group",  # groups by their short names
     b"pp_group",
     b"dp_group",
+    b"get_world_size(",  # torch.distributed by hand
+    b"all_reduce(",
+    b"all_gather(",
+    b"new_group(",
 )
 # Most files hold none of the words that share a part: one look for the part stands for a look for each.
 _PARTS = (b"arallel", b"p_group")

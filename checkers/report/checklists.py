@@ -125,7 +125,9 @@ TENSOR = (
           "auxiliary-loss-dropped offset-ignored rng-tracker-not-seeded clipped-before-complete "
           "collective-without-autograd partition-mark-wrong local-reduction-used column-input-not-copied "
           "rank-offset-missing share-divided-again rank-part-misplaced index-not-local "
-          "reduced-twice replica-lengths-differ norm-result-not-cast",
+          "reduced-twice replica-lengths-differ norm-result-not-cast rank-and-size-of-different-axes "
+          "group-made-by-some-ranks collective-never-awaited wrapped-over-all-ranks groups-used-before-init "
+          "device-of-wrong-axis boundary-keys-differ",
           parallel.own_parameters),
     Check("Windows are rolled back as they were rolled; the longitude axis stays periodic", "beyond the guide",
           "roll-unroll-mismatch cyclic-axis-masked windows-not-undone own-token-masked reshape-mixes-axes "

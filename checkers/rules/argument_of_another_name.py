@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from ..facts.module import ClassFacts, ModuleFacts
@@ -14,6 +14,7 @@ from ..language import tr
 from ..project.project import FunctionRef, Project, dotted_name
 from ..project.training import Training
 from ..rule import Rule, Symptom
+from ..spmd.frames import Frame, functions
 from ..tpstate.fixes import replace, unsafe
 from ..tpstate.verdicts import place_of
 
@@ -22,6 +23,25 @@ if TYPE_CHECKING:
 
 
 _CONFIG = re.compile(r"(self\.)?_?(cfg|conf|config|args|params|opts?|hparams|yaml)\w*")
+
+
+_SIZES = re.compile(r"tensor_(model_)?parallel_size\s*=")
+_TENSOR = ("tensor_model_parallel_size", "tensor_parallel_size")
+_PIPELINE = ("pipeline_model_parallel_size", "pipeline_parallel_size")
+
+
+def _says(word: str, other: str) -> Callable[[ast.expr], bool]:
+    own, against = re.compile(word), re.compile(other)
+
+    def says(node: ast.expr) -> bool:
+        name = (dotted_name(node) or "").rsplit(".", 1)[-1]
+        return own.search(name) is not None and against.search(name) is None
+
+    return says
+
+
+_PIPELINE_WORD, _TENSOR_WORD = r"pipe|(^|_)pp(_|$)", r"tensor|(^|_)tp(_|$)"
+_IS_PIPELINE, _IS_TENSOR = _says(_PIPELINE_WORD, _TENSOR_WORD), _says(_TENSOR_WORD, _PIPELINE_WORD)
 
 
 class ArgumentOfAnotherName(Rule):
@@ -93,6 +113,29 @@ class ArgumentOfAnotherName(Rule):
             for scope in script.top.functions.values():
                 if scope.function is not None:
                     yield from self._calls(project, script.module, None, scope.function)
+        for frame in functions(project, _SIZES):
+            for call in frame.scope.calls:
+                yield from self._sizes(frame, call)
+
+    def _sizes(self, frame: Frame, call: ast.Call) -> Iterator[Finding]:
+        """`tensor_model_parallel_size=pipeline_parallel, pipeline_model_parallel_size=tensor_parallel`"""
+        held = {k.arg: k.value for k in call.keywords if k.arg in _TENSOR + _PIPELINE}
+        tensor = next((held[name] for name in _TENSOR if name in held), None)
+        pipeline = next((held[name] for name in _PIPELINE if name in held), None)
+        if tensor is None or pipeline is None or not (_IS_PIPELINE(tensor) and _IS_TENSOR(pipeline)):
+            return
+        one, other = ast.unparse(tensor), ast.unparse(pipeline)
+        yield self.finding(
+            place_of(frame.module, call),
+            object=frame.scope.function.name if frame.scope.function is not None else "",
+            fix=unsafe(replace(frame.module, tensor, other), replace(frame.module, pipeline, one)),
+            call=ast.unparse(call.func),
+            one=one,
+            first=_TENSOR[0],
+            other=other,
+            second=_PIPELINE[0],
+            typed=f"{_TENSOR[0]}={other}, {_PIPELINE[0]}={one}",
+        )
 
     def _calls(
         self, project: Project, module: ModuleFacts, cls: ClassFacts | None, function: ast.FunctionDef

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ..finding import Evidence, Finding, Fix
 from ..language import tr
 from ..rule import Rule, Symptom
-from ..spmd.axes import source_axes, varies
+from ..spmd.axes import size_axes, source_axes, varies
 from ..spmd.collectives import Collective, Entered
 from ..spmd.frames import Frame, functions
 from ..spmd.names import EMBEDDING, TORCH_ROOT, WORLD, Axes, text_of
@@ -121,6 +121,15 @@ def _fault(source: ast.expr, frame: Frame, axes: Axes) -> str | None:
     if named is not None and named != axes:
         return tr("this one is the end of a %(named)s group", named=text_of(named))
     own = varies(source, frame)
+    is_last = (
+        isinstance(value, ast.BinOp)
+        and isinstance(value.op, ast.Sub)
+        and size_axes(value.left, frame) == axes
+    )
+    if named is None and is_last:
+        return tr(
+            "this one counts inside the %(axes)s group, and the source is a global rank", axes=text_of(axes)
+        )
     if named is None and own == axes:
         return tr("this one counts inside the %(axes)s group, and each rank names itself", axes=text_of(axes))
     return None

@@ -11,7 +11,7 @@ from ..finding import Finding
 from ..project.project import Project
 from ..rule import Rule, Symptom
 from ..tpstate.parameter_events import RawColumn
-from ..tpstate.verdicts import by_site, first_certain, site_place
+from ..tpstate.verdicts import by_site, evidence, first_certain, site_place, why
 
 if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
@@ -91,6 +91,16 @@ class ColumnInputNotCopied(Rule):
     def check(self, analysis: Analysis) -> Iterator[Finding]:
         seen: set[int] = set()
         for events in by_site(analysis.log.events, RawColumn):
+            cut = next((event for event in events if event.tensor.tag == "uncopied" and event.settled), None)
+            if cut is not None and cut.owner is not None and id(cut.owner) not in seen:
+                seen.add(id(cut.owner))
+                yield self.finding(
+                    site_place(cut.site),
+                    object=cut.owner.name,
+                    evidence=evidence(why(cut.tensor)),
+                    cls=cut.owner.name,
+                )
+                continue
             raw = [event for event in events if event.tensor.tag == "argument" and event.owner is event.root]
             event = first_certain(raw)
             if event is None or event.owner is None or id(event.owner) in seen:

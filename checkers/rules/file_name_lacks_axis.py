@@ -101,6 +101,13 @@ class FileNameLacksAxis(Rule):
         guarded: Axes = NONE.union(*(atom.axes for atom in atoms))
         if named & MODEL and named != WORLD and ".state_dict(" in text:
             missing = MODEL - named - guarded
+            if any(atom.value == "0" and atom.axes == WORLD for atom in atoms):
+                have = tr(
+                    "the name carries the %(named)s rank, and rank 0 alone saves",
+                    named=text_of(named & MODEL),
+                )
+                yield self._found(node, frame, named & MODEL, have)
+                return
             if project.knowledge(_uses_both) and missing:
                 have = tr("the name carries the %(named)s rank only", named=text_of(named & MODEL))
                 yield self._found(node, frame, missing, have)

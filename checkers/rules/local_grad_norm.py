@@ -11,6 +11,7 @@ from ..finding import Evidence, Finding
 from ..language import tr
 from ..rule import Rule, Symptom
 from ..spmd.axes import last_name
+from ..spmd.collectives import Entered
 from ..spmd.frames import Frame, functions
 from ..spmd.gradient_norms import gradient_norms, splits_models
 from ..spmd.names import PP, TP
@@ -81,7 +82,7 @@ class LocalGradNorm(Rule):
         if not analysis.project.knowledge(splits_models):
             return  # groups for sequences or data alone: each rank has all gradients once they are summed
         for frame in functions(analysis.project, _MEASURES, _MEGATRON):
-            for node, what, why in (*_clips(frame), *_sums(frame)):
+            for node, what, why in (*_clips(frame), *_sums(frame), *_roots(frame)):
                 if not frame.module.says(_OTHER):
                     yield self._found(frame, node, what, why)
 
@@ -111,3 +112,26 @@ def _sums(frame: Frame) -> Iterator[tuple[ast.AST, str, str]]:
             yield norm.node, norm.text, tr("it is summed over the tensor-parallel ranks, not over the stages")
         elif norm.group == PP:
             yield norm.node, norm.text, tr("it is summed over the stages, not over the tensor-parallel ranks")
+
+
+_GRADIENTS = re.compile(r"\.grad\b")
+_ROOT = re.compile(r"\bsqrt\(|\*\* 0\.5|\*\* \(1(\.0)? / 2")
+
+
+def _roots(frame: Frame) -> Iterator[tuple[ast.AST, str, str]]:
+    """`total = total.sqrt()` before the sum over the ranks: roots do not add up to the root of the sum."""
+    function = frame.scope.function
+    if function is None or not _GRADIENTS.search(frame.module.text_of(function)):
+        return
+    for entry in frame.project.knowledge(Entered).of(frame):
+        target = entry.node.args[0] if entry.name == "all_reduce" and entry.node.args else None
+        if not isinstance(target, ast.Name) or re.search(r"\b(MAX|MIN|AVG)\b", ast.unparse(entry.node)):
+            continue
+        before = [
+            node
+            for node in frame.scope.bound.get(target.id, [])
+            if getattr(node, "lineno", 10**9) < entry.node.lineno
+        ]
+        last = max(before, key=lambda node: node.lineno, default=None)
+        if last is not None and _ROOT.search(ast.unparse(last)):
+            yield last, ast.unparse(last)[:70], tr("its root is taken before it is summed over the ranks")

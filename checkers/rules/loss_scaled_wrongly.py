@@ -17,8 +17,9 @@ from ..project.training import Training
 from ..rule import Rule, Symptom
 from ..spmd.axes import group_axes, size_axes
 from ..spmd.frames import Frame, functions, returns
+from ..spmd.gradient_norms import splits_models
 from ..spmd.means import count_of, mean_of
-from ..spmd.names import DP, TP
+from ..spmd.names import DP, TP, WORLD
 from ..tpstate.fixes import replace, unsafe
 from ..tpstate.verdicts import place_of
 
@@ -159,7 +160,10 @@ class LossScaledWrongly(Rule):
     def _count(self, frame: Frame, project: Project) -> Iterator[Finding]:
         """`global_batch // micro_batch`, the replicas forgotten."""
         function = frame.scope.function
-        if function is None or not _MICRO.search(function.name) or _REPLICAS.search(_names(function)):
+        if function is None or not _MICRO.search(function.name):
+            return
+        if _REPLICAS.search(_names(function)):
+            yield from self._of_all(frame, project)
             return
         for value in returns(frame):
             if (
@@ -173,6 +177,19 @@ class LossScaledWrongly(Rule):
                 if all(re.search(r"micro_batch", text) for text in made) and project.knowledge(_has_replicas):
                     what = tr("counts the micro-batches of all replicas for each of them")
                     yield self._found(frame, value, what, tr("Divide by the data-parallel size as well."))
+
+    def _of_all(self, frame: Frame, project: Project) -> Iterator[Finding]:
+        """`global_batch // (micro_batch * world_size)`, in a tree that splits the model over those ranks as well."""
+        for value in returns(frame) if project.knowledge(splits_models) else ():
+            if not isinstance(value, ast.BinOp) or not isinstance(value.op, ast.FloorDiv):
+                continue
+            divisors = frame.definitions(value.right) or [(value.right, frame)]
+            for divisor, where in divisors if len(divisors) == 1 else []:
+                parts = [divisor.left, divisor.right] if isinstance(divisor, ast.BinOp) else [divisor]
+                if any(size_axes(part, where) == WORLD for part in parts):
+                    what = tr("counts the ranks that share one replica as replicas of their own")
+                    advice = tr("Divide by the data-parallel size, not by that of all ranks.")
+                    yield self._found(frame, value, what, advice)
 
     def _scale(self, cls: ClassFacts, attr: str, node: ast.BinOp) -> Finding:
         what = tr(

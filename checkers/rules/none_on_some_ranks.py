@@ -12,12 +12,14 @@ from ..language import tr
 from ..rule import Rule, Symptom
 from ..spmd.absent import Absent, absent_in, uses
 from ..spmd.frames import Frame, functions, returns
+from ..spmd.reports import emptied
 from ..tpstate.verdicts import place_of
 
 if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
 
-_ABSENT = re.compile(r"=\s*None\b")
+_ABSENT = re.compile(r"(=|\belse)\s*None\b")
+_SCHEDULES = re.compile(r"forward_backward_func|forward_backward_(no_)?pipelining")
 _ASKS = re.compile(r"rank|is_pipeline_")
 
 
@@ -25,7 +27,9 @@ class NoneOnSomeRanks(Rule):
     """A value that only some ranks make, and that is None on the others, is used on all."""
 
     code, symbol = "E7724", "none-on-some-ranks"
-    message = "`%(text)s` is None on ranks for which `%(test)s` does not hold, but `%(use)s` runs on all"
+    message = (
+        "`%(text)s` is None or empty on ranks for which `%(test)s` does not hold, but `%(use)s` runs on all"
+    )
     advice = "Use `%(text)s` where it was made, and tell the other ranks what they need with a broadcast."
     why = "Loaders and data sets are often built on one rank of a group; the others share what it reads."
     symptom = Symptom.CRASH
@@ -66,6 +70,7 @@ class NoneOnSomeRanks(Rule):
     """
 
     def check(self, analysis: Analysis) -> Iterator[Finding]:
+        yield from self._emptied(analysis)
         for frame in functions(analysis.project, _ASKS):
             for text, absent in _held(frame):
                 for node in uses(frame, text, absent.line if absent.frame.scope is frame.scope else 0):
@@ -84,6 +89,21 @@ class NoneOnSomeRanks(Rule):
                         use=ast.unparse(node)[:60],
                     )
                     break
+
+    def _emptied(self, analysis: Analysis) -> Iterator[Finding]:
+        """The list of losses that a schedule returns is empty on all stages but the last."""
+        for frame in functions(analysis.project, _SCHEDULES):
+            for node, name in emptied(frame):
+                text = tr("the schedule returns losses on the last stage only; elsewhere the list is empty")
+                yield self.finding(
+                    place_of(frame.module, node),
+                    object=frame.scope.function.name if frame.scope.function is not None else "",
+                    evidence=(Evidence(frame.module.display, node.lineno, text),),
+                    text=name,
+                    test="is_pipeline_last_stage()",
+                    use=ast.unparse(node)[:60],
+                )
+                break
 
 
 def _held(frame: Frame) -> Iterator[tuple[str, Absent]]:

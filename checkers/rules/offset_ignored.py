@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 from ..facts.nodes import walk
 from ..finding import Finding
 from ..rule import Rule, Symptom
-from ..spmd.frames import Frame, functions
+from ..spmd.axes import varies
+from ..spmd.frames import Frame, functions, returns
+from ..spmd.names import PP
 from ..tpstate.verdicts import place_of
 
 if TYPE_CHECKING:
@@ -26,8 +28,8 @@ class OffsetIgnored(Rule):
     """A function is given where a stage or rank begins, and does not use it."""
 
     code, symbol = "W7735", "offset-ignored"
-    message = "`%(function)s` takes `%(offset)s` and never reads it: local numbers stand where global ones are meant"
-    advice = "Add `%(offset)s` to the local number, or leave the parameter out."
+    message = "`%(function)s` is given `%(offset)s` and never reads it: local numbers stand where global ones are meant"
+    advice = "Add `%(offset)s` to the local number, or leave it out."
     why = (
         "Stages and ranks count their own layers, words and tokens from zero. Whoever joins what they hold, by name or "
         "by index, needs the number in the whole model; with local ones the parts overwrite each other."
@@ -35,8 +37,8 @@ class OffsetIgnored(Rule):
     symptom = Symptom.WRONG_NUMBERS
     runtime = "nothing fails on one stage; on several the last one to write wins"
     limits = (
-        "Only where the callers in the tree pass it, in files that speak of parallel ranks; silent for overrides, "
-        "stubs and functions that only raise."
+        "Only where the callers in the tree pass it, in files that speak of parallel ranks, or a function of the tree "
+        "returns it with the number of layers of a stage; silent for overrides, stubs and functions that only raise."
     )
     guide = "beyond the guide"
     bad = """
@@ -83,6 +85,14 @@ class OffsetIgnored(Rule):
                         function=function.name,
                         offset=arg.arg,
                     )
+        for frame in functions(analysis.project, _UNPACKS, _STAGES):
+            for node, name in _dropped(frame):
+                yield self.finding(
+                    place_of(frame.module, node),
+                    object=frame.scope.function.name if frame.scope.function is not None else "",
+                    function=frame.scope.function.name if frame.scope.function is not None else "",
+                    offset=name,
+                )
 
 
 def _unread(function: ast.FunctionDef) -> Iterator[ast.arg]:
@@ -117,3 +127,39 @@ def _is_given(frame: Frame, function: ast.FunctionDef, arg: ast.arg) -> bool:
         if given is not None and not isinstance(given, ast.Constant):
             return "dim" not in arg.arg or "partition_dim" in text
     return False
+
+
+_UNPACKS = re.compile(r"offset|start|first|begin")
+
+
+def _dropped(frame: Frame) -> Iterator[tuple[ast.expr, str]]:
+    """`offset, count = layers_of_stage(n)`, where the first hangs on the stage, the second is used, and it is not."""
+    function = frame.scope.function
+    for node in frame.scope.nodes if function is not None else ():
+        target = node.targets[0] if isinstance(node, ast.Assign) and len(node.targets) == 1 else None
+        if not isinstance(node, ast.Assign) or not isinstance(target, ast.Tuple) or len(target.elts) != 2:
+            continue
+        inner = frame.callee(node.value) if isinstance(node.value, ast.Call) else None
+        values = returns(inner) if inner is not None else []
+        if (
+            inner is None
+            or len(values) != 1
+            or not isinstance(values[0], ast.Tuple)
+            or len(values[0].elts) != 2
+        ):
+            continue
+        assert function is not None
+        read = {
+            part.id
+            for part in walk(function)
+            if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load)
+        }
+        first, second = target.elts
+        if (
+            not isinstance(first, ast.Name)
+            or not isinstance(second, ast.Name)
+            or not _UNPACKS.search(first.id)
+        ):
+            continue
+        if first.id not in read and second.id in read and varies(values[0].elts[0], inner) == PP:
+            yield node.value, first.id

@@ -136,12 +136,17 @@ class ReducedOverWrongGroup(Rule):
     def _shared(self, call: ast.Call, frame: Frame) -> Iterator[Finding]:
         """`reduce(gradients, group, 1 / size)` of a function of the tree, where the size is that of another group."""
         given = [*call.args, *(keyword.value for keyword in call.keywords)]
-        groups = [arg for arg in given if isinstance(arg, ast.Call) and "_group" in ast.unparse(arg.func)]
         shares = [arg.right for arg in given if isinstance(arg, ast.BinOp) and isinstance(arg.op, ast.Div)]
-        if len(groups) != 1 or len(shares) != 1:
+        if len(shares) != 1:
+            return
+        groups: list[ast.expr] = [
+            arg for arg in given if isinstance(arg, ast.Call) and "_group" in ast.unparse(arg.func)
+        ]
+        groups = groups or _world_given(call, frame)
+        if len(groups) != 1:
             return
         axes, other = group_axes(groups[0], frame), size_axes(shares[0], frame)
-        if axes and other and not axes & other:
+        if axes and other and (not axes & other or (WORLD in (axes, other) and axes != other)):
             entry = Collective(call, "", axes, groups[0], False)
             against = tr("its result is divided by the size of the %(axes)s group", axes=text_of(other))
             yield self._found(entry, frame, shares[0], against, other)
@@ -165,6 +170,18 @@ class ReducedOverWrongGroup(Rule):
                 )
                 entry = Collective(call, "", axes, arg, False)
                 yield self._found(entry, frame, marked, against, TP)
+
+
+def _world_given(call: ast.Call, frame: Frame) -> list[ast.expr]:
+    """A None that a function of the tree is given for its group, which then is that of all ranks."""
+    inner = frame.callee(call)
+    held = inner.given.get("group") if inner is not None else None
+    is_none = held is not None and isinstance(held[0], ast.Constant) and held[0].value is None
+    if inner is None or held is None or not is_none or held[1] is not frame:
+        return []
+    return (
+        [held[0]] if any(entry.axes == WORLD for entry in frame.project.knowledge(Entered).of(inner)) else []
+    )
 
 
 def _deals_to_replicas(project: Project) -> bool:

@@ -16,7 +16,8 @@ from ..spmd.collectives import Entered
 from ..spmd.frames import Frame, functions
 from ..tpstate.events import Site
 from ..tpstate.fixes import remove_statement, statement_of, unsafe
-from ..tpstate.verdicts import at, place_of
+from ..tpstate.parameter_events import WholeCollected
+from ..tpstate.verdicts import at, by_site, evidence, first_certain, owner_name, place_of, site_place, why
 
 if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
@@ -28,15 +29,18 @@ _REDUCES = re.compile(r"all_reduce|reduce_")
 
 
 class ReducedTwice(Rule):
-    """The same value is summed over the same ranks twice."""
+    """The same value is summed or gathered over the same ranks twice."""
 
     code, symbol = "E7744", "reduced-twice"
-    message = "`%(call)s` stands twice: the sum of the ranks is summed over them again"
-    advice = "Take one of the two calls out."
+    message = "`%(call)s` %(how)s"
+    advice = "Take one of the two out."
     why = "After the first sum every rank has the whole; the second one multiplies it by the number of ranks."
     symptom = Symptom.WRONG_NUMBERS
     runtime = "nothing fails: values or gradients are too large by the number of ranks"
-    limits = "Two calls written alike, one behind the other in one block, with nothing between that changes the value."
+    limits = (
+        "Two calls written alike, one behind the other in one block, with nothing between that changes the value; and "
+        "Megatron's or vLLM's function for the whole TP group on what a row-parallel layer or a reduce just made whole."
+    )
     guide = "beyond the guide"
     fix_kind = "unsafe"
     fix_note = "One of the two may have been meant for another value."
@@ -74,7 +78,20 @@ class ReducedTwice(Rule):
                         evidence=(at(Site(frame.module, first), tr("summed here")),),
                         fix=unsafe(_without(frame, second)),
                         call=as_code(second)[:80],
+                        how=tr("stands twice: the sum of the ranks is summed over them again"),
                     )
+        for events in by_site(analysis.log.events, WholeCollected):
+            event = first_certain(events)
+            if event is not None:
+                yield self.finding(
+                    site_place(event.site),
+                    object=owner_name(event),
+                    evidence=evidence(why(event.tensor)),
+                    call=event.call,
+                    how=tr("joins what every rank holds whole already: the result is tp times as wide")
+                    if event.gathers
+                    else tr("sums what every rank holds whole already: the result is tp times as large"),
+                )
 
 
 def _without(frame: Frame, call: ast.Call) -> Edit | None:

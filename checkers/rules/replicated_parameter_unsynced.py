@@ -225,7 +225,7 @@ def _is_marked(name: str, call: ast.Call, text: str) -> bool:
     """Whether the mark is set on the parameter, on all of a loop, or asked for when it is made."""
     if any(keyword.arg == "sequence_parallel" for keyword in call.keywords):
         return True
-    own = re.compile(rf"{re.escape(name)}\b[^\n]*sequence_parallel")
+    own = re.compile(rf"{re.escape(name)}\b[^\n]*sequence_parallel(?![\"'],\s*False\))")
     loop = re.compile(
         rf"for\s+[^\n]+\b(?:{re.escape(name)}|self)\.(?:named_)?parameters\(\)[^§]*?sequence_parallel"
     )

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..facts.nodes import walk
-from .conditions import atoms_of, condition
+from .conditions import Atom, atoms_of, condition
 from .frames import Frame
 from .reach import read_tests
 
@@ -26,6 +26,7 @@ class Absent:
 
 def absent_in(frame: Frame) -> Iterator[Absent]:
     """Variables that are set to None and then, under a test on the own rank alone, to something."""
+    yield from _in_one(frame)
     held = [
         (name, values)
         for name, values in frame.scope.bound.items()
@@ -41,6 +42,36 @@ def absent_in(frame: Frame) -> Iterator[Absent]:
             inside = any(values[1] is part for statement in test.body for part in walk(statement))
             if inside and values[0].lineno < test.lineno:
                 yield Absent(frame, name, test.test, test.end_lineno or test.lineno)
+
+
+def _in_one(frame: Frame) -> Iterator[Absent]:
+    """`batch = next(data) if rank == 0 else None`, or the same in two branches."""
+    for name, values in frame.scope.bound.items():
+        if "." in name or name in frame.scope.parameters:
+            continue
+        only = values[0]
+        if isinstance(only, ast.IfExp) and _is_none(only.orelse) and _of_own_rank(only.test, frame):
+            absent = Absent(frame, name, only.test, only.end_lineno or only.lineno)
+            used = next(uses(frame, name, absent.line), None)
+            if used is not None and all(used.lineno <= getattr(later, "lineno", 0) for later in values[1:]):
+                yield absent
+        if [_is_none(value) for value in values] != [False, True]:
+            continue
+        for test in read_tests(frame):
+            sides = (test.body, test.orelse) if isinstance(test, ast.If) else ()
+            if sides and all(
+                any(value is part for statement in side for part in walk(statement))
+                for value, side in zip(values, sides, strict=True)
+            ):
+                yield Absent(frame, name, test.test, test.end_lineno or test.lineno)
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
+
+
+def _of_own_rank(test: ast.expr, frame: Frame) -> bool:
+    return isinstance(condition(test, frame), Atom)
 
 
 def uses(frame: Frame, text: str, after: int) -> Iterator[ast.expr]:

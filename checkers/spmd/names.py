@@ -91,6 +91,7 @@ NAMED_COLLECTIVES = [
     (re.compile(r"gather_from_sequence_parallel_region|reduce_scatter_to_sequence_parallel_region"), TP),
     (re.compile(r"tensor_model_parallel_(all_reduce|all_gather|reduce_scatter|gather)"), TP),
     (re.compile(r"vocab_parallel_cross_entropy"), TP),
+    (re.compile(r"broadcast_data"), TP),
     (re.compile(r"average_losses_across_data_parallel_group"), DP),
 ]
 

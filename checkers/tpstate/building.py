@@ -7,7 +7,7 @@ from typing import Any
 
 from ..facts.module import ClassFacts
 from ..facts.nodes import as_code
-from . import attention, attributes, binding, calls, layers, recall, running, tokens, torch_layers
+from . import attention, attributes, binding, calls, layers, recall, running, token_sources, torch_layers
 from .callables import Func
 from .events import Built, EntryCalled, Event, Rejected, UnknownKey
 from .interpreter import Interpreter
@@ -170,7 +170,7 @@ def call_object(
         if not base and obj.attrs.get("content") is None:
             return calls.unknown_call(interp, UNKNOWN, args, node, kwargs)
         return torch_layers.call_external(interp, obj, base, args, kwargs, node)
-    tokens.note_unmarked(interp, obj, args, node)
+    token_sources.note_unmarked(interp, obj, args, node)
     key = (
         obj.serial,
         node.lineno,

@@ -66,7 +66,7 @@ def call_node(interp: Interpreter, frame: Frame, node: ast.Call) -> Value:
     """Evaluate a call expression."""
     if isinstance(node.func, ast.Name) and node.func.id == "super" and "super" not in frame.vars:
         return _super(interp, frame, node)
-    size = groups.size_asked(node)
+    size = groups.size_asked(node, _builds_module(interp, frame))
     if size is not None:
         return size
     callee = expressions.evaluate(interp, frame, node.func)
@@ -85,6 +85,12 @@ def call_node(interp: Interpreter, frame: Frame, node: ast.Call) -> Value:
     result = call(interp, callee, args, kwargs, node)
     left = buffers.filled(interp, frame, callee, node, args, kwargs)
     return attention.by_name(interp, buffers.returned(result, left), args, kwargs, node)
+
+
+def _builds_module(interp: Interpreter, frame: Frame) -> bool:
+    """Whether the constructor of a module runs."""
+    is_constructor = isinstance(frame.function, ast.FunctionDef) and frame.function.name == "__init__"
+    return is_constructor and frame.owner is not None and interp.project.is_module_class(frame.owner)
 
 
 def _super(interp: Interpreter, frame: Frame, node: ast.Call) -> Value:

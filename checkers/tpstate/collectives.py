@@ -8,9 +8,10 @@ from ..language import tr
 from . import calls, tokens
 from .events import LossOnGathered
 from .interpreter import Interpreter
+from .parameter_events import WholeCollected
 from .states import State
 from .token_events import TokensGathered
-from .values import UNKNOWN, Kwargs, Tensor, Value
+from .values import UNKNOWN, Const, Kwargs, Tensor, Value
 
 _GATHER = (
     "gather_from_tensor_model_parallel_region",
@@ -40,10 +41,19 @@ def collective(
     if name not in _GATHER + _REDUCE_OPS + _SCATTER + _COPY and "parallel_cross_entropy" not in name:
         return None
 
+    own_group = len(args) > 1 or bool(kwargs)
+
     def apply(value: Value) -> Value:
         value = calls.as_tensor(interp, value, node, tr("it is passed to `%(name)s`", name=name))
         tensor = value if isinstance(value, Tensor) else Tensor(State.UNKNOWN)
         interp.reduced.add(tensor.tag)
+        if (
+            name in _GATHER + _REDUCE_OPS
+            and tensor.state is State.FULL
+            and tensor.role == "row"
+            and not own_group
+        ):
+            interp.emit(WholeCollected, node, tensor=tensor, call=name, gathers=name in _GATHER)
         if name in _GATHER:
             return Tensor(
                 State.FULL,
@@ -86,5 +96,7 @@ def _of_sequence(interp: Interpreter, name: str, given: Value, kwargs: Kwargs, n
     if name.startswith("reduce"):
         why = interp.step(node, tr("`%(name)s` makes it full", name=name))
         return Tensor(State.FULL, width=tensor.width, why=why, role="row", tokens=after)
+    sums = kwargs.get("tensor_parallel_output_grad") != Const(False)  # the gradients of the ranks
     tag = "copied" if tensor.tag == "argument" else tensor.tag
+    tag = tag if sums else "uncopied"
     return tensor.but(dims=None, sizes=None, axis=None, tokens=after, tag=tag)

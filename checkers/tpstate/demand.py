@@ -10,7 +10,7 @@ from .providers import provider_for
 
 _WORDS = re.compile(
     r"Parallel|Distributed|One[A-Z]\w*|_REGISTRY|build_module|tensor_parallel\.|tensor_model_parallel|parallel_region"
-    r"|MultiheadAttention|set_input_tensor|parallel_cross_entropy|\btp_group|pg_collection"
+    r"|MultiheadAttention|set_input_tensor|parallel_cross_entropy|\btp_group|pg_collection|\bget_world_size\("
 )
 
 _PARALLEL_WORDS = re.compile(r"Parallel|Distributed|build_module|tensor_model_parallel|parallel_region")

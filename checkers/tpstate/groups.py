@@ -17,6 +17,11 @@ _RANK = re.compile(r"get_(attn_|attention_)?(tensor_model_parallel|tensor_parall
 
 _GROUP = re.compile(r"(?:.*\.)?_?(tp|tp_group|tensor_(model_)?parallel_group)")
 
+_OTHER_AXIS = re.compile(
+    r"(?i)(^|[._])(dp|data|cp|context|sp|seq|sequence|ulysses|ring|ep|expert|moe|pp|pipe\w*|dist|comm)([._]|$)|_parallel_group"
+)
+"""Groups of another axis, by their names."""
+
 
 def is_size_getter(name: str) -> bool:
     """Whether a function of this name returns the TP size: `get_tensor_model_parallel_world_size`, `get_tp_size`."""
@@ -28,8 +33,20 @@ def is_rank_getter(name: str) -> bool:
     return _RANK.fullmatch(name) is not None
 
 
-def size_asked(node: ast.Call) -> Value | None:
-    """The TP size where a call asks a group for it: `self.tp_group.size()`, `get_pg_size(pg_collection.tp)`."""
+_OTHER_GROUP = re.compile(r"get_(data|pipeline_model|context|expert_data)_parallel_group")
+
+
+def is_of_other_axis(node: ast.expr) -> bool:
+    """Whether a collective names a group of Megatron that is no tensor-parallel one."""
+    given = [k.value for k in node.keywords if k.arg == "group"] if isinstance(node, ast.Call) else []
+    return bool(given) and _OTHER_GROUP.search(as_code(given[0])) is not None
+
+
+def size_asked(node: ast.Call, builds: bool) -> Value | None:
+    """The TP size where a call asks a group for it: `self.tp_group.size()`, `get_pg_size(pg_collection.tp)`.
+
+    `builds`: inside the constructor of a module, where `dist.get_world_size()` divides nothing but a model.
+    """
     func = node.func
     name = func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
     if name == "size" and isinstance(func, ast.Attribute) and not node.args:
@@ -40,4 +57,8 @@ def size_asked(node: ast.Call) -> Value | None:
         return None
     if isinstance(group, ast.Name | ast.Attribute) and _GROUP.fullmatch(as_code(group)):
         return Sym.named("tp", TP)
+    if builds and as_code(func) in ("dist.get_world_size", "torch.distributed.get_world_size"):
+        named = isinstance(group, ast.Name | ast.Attribute)
+        if group is None or (named and _OTHER_AXIS.search(as_code(group)) is None):
+            return Sym.named("tp", TP)
     return None

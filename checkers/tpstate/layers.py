@@ -17,6 +17,7 @@ from . import (
     placements,
     provider_table,
     providers,
+    token_sources,
     tokens,
     torch_layers,
 )
@@ -174,10 +175,18 @@ def _call(
         reduced = flag(interp, obj, "reduce_scatter_embeddings", False)
         why = interp.step(node, tr("`%(obj)s` is an embedding: it returns every channel", obj=label(obj)))
         state = State.FULL if reduced is False else State.UNKNOWN
-        return Tensor(state, width=size(obj, row, 1), why=why, role="embedding")
+        held = token_sources.of_embedding(interp, obj, reduced, label(obj), node)
+        return Tensor(state, width=size(obj, row, 1), why=why, role="embedding", tokens=held)
     learn_width(interp, given, size(obj, row, 0))
     if row.kind == provider_table.COLUMN:
         placements.whole_argument(interp, given, node, tr("the column-parallel `%(obj)s`", obj=label(obj)))
+    if (
+        row.kind == provider_table.REPLICATED
+        and isinstance(given, Tensor)
+        and given.state is State.SHARDED
+        and known
+    ):
+        torch_layers.meets_replicated(interp, obj, given, size(obj, row, 0), node)
     output = Tensor(State.UNKNOWN, width=size(obj, row, 1))
     if known:
         output = _output(interp, obj, row, given, kwargs, node)

@@ -247,7 +247,7 @@ def _torch(
 ) -> Value:
     if dotted.endswith(("distributed.all_reduce", "dist.all_reduce")):
         given = interp.settle(args[0]) if args else UNKNOWN
-        if isinstance(given, Tensor):
+        if isinstance(given, Tensor) and not groups.is_of_other_axis(node):
             interp.reduced.add(given.tag)
             _reduced_in_place(interp, given, node)
         return UNKNOWN

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from ..language import tr
-from . import calls, dimensions, layers, moves, tokens
+from . import calls, dimensions, layers, moves, placements, tokens
 from .events import BiasOnPartial, ShardedEscape, WeightTaken
 from .interpreter import Interpreter
 from .parameter_events import RawColumn
@@ -104,9 +104,7 @@ def _by_parameter(
             node, tr("the weight is split on its input dimension: each rank holds a partial sum")
         )
         result = Tensor(State.PARTIAL, width=poly_of(out), why=why)
-        if isinstance(bias, Tensor) and bias.role == "parameter" and not _is_zero_elsewhere(bias):
-            interp.emit(BiasOnPartial, node, tensor=result)
-        return result
+        return interp.lift(lambda held: _with_bias(interp, result, held, node), bias)
     if isinstance(out, Sym) and PER_RANK in out.tags:
         why = interp.step(node, tr("the weight is split on its output dimension"))
         if isinstance(given, Tensor):
@@ -117,6 +115,13 @@ def _by_parameter(
     if isinstance(given, Tensor):
         _takes_whole(interp, given, taken, node)
     return Tensor(State.UNKNOWN, width=poly_of(out))
+
+
+def _with_bias(interp: Interpreter, partial: Tensor, bias: Value, node: ast.expr) -> Value:
+    is_own = isinstance(bias, Tensor) and bias.role == "parameter" and not _is_zero_elsewhere(bias)
+    if is_own and not placements.by_rank(interp):
+        interp.emit(BiasOnPartial, node, tensor=partial)
+    return partial
 
 
 def bypass(interp: Interpreter, weight: Tensor, node: ast.expr) -> Tensor:

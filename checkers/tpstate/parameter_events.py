@@ -75,3 +75,12 @@ class FusedLoad(Event):
 
     layer: Obj = field(kw_only=True)
     joined: bool = field(kw_only=True)
+
+
+@dataclass
+class WholeCollected(Event):
+    """What every rank holds whole was summed or gathered over the ranks: `call` names the function."""
+
+    tensor: Tensor = field(kw_only=True)
+    call: str = field(kw_only=True)
+    gathers: bool = field(kw_only=True)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 
+from ..facts.nodes import walk
 from ..language import tr
 from .events import HeadsTiled, PartialMet, Reshaped, SplitWhole, WholeNeeded
 from .interpreter import Interpreter
@@ -118,14 +120,8 @@ def argument_name(tensor: Tensor) -> str | None:
 
 def added(interp: Interpreter, partial: Tensor, other: Tensor, node: ast.expr) -> None:
     """A partial sum is added to another value; a whole one would be counted once a rank by the all-reduce."""
-    known: Step | None = None
-    if other.state is State.FULL:
-        known = other.why
-    elif other.state is State.UNKNOWN:
-        name = argument_name(other)
-        is_itself = name is not None and name[1:].removesuffix(".width") in _names(node)
-        known = interp.whole.get(name) if is_itself and name is not None else None
-    if known is not None and not _by_rank(interp):
+    known = known_whole(interp, other, node)
+    if known is not None and not by_rank(interp):
         interp.emit(
             PartialMet,
             node,
@@ -133,6 +129,15 @@ def added(interp: Interpreter, partial: Tensor, other: Tensor, node: ast.expr) -
             other=known,
             how=tr("is added to a value that is whole on every rank"),
         )
+
+
+def known_whole(interp: Interpreter, other: Tensor, node: ast.expr) -> Step | None:
+    """Why an operand of `node` is whole on every rank: a layer made it so, or its argument went into one that asks."""
+    if other.state is State.FULL:
+        return other.why
+    name = argument_name(other) if other.state is State.UNKNOWN else None
+    is_itself = name is not None and name[1:].removesuffix(".width") in _names(node) | _kept(interp, node)
+    return interp.whole.get(name) if is_itself and name is not None else None
 
 
 def keeps_partial(interp: Interpreter, partial: Tensor, other: Value, node: ast.expr, additive: bool) -> bool:
@@ -162,11 +167,27 @@ def _is_left(interp: Interpreter, partial: Tensor, node: ast.expr) -> bool:
 
 def _names(node: ast.expr) -> set[str]:
     """The names an addition joins: what a kernel may have written into is no longer the argument."""
-    parts = (node.left, node.right) if isinstance(node, ast.BinOp) else ()
+    parts: Sequence[ast.expr] = (node.left, node.right) if isinstance(node, ast.BinOp) else ()
+    if isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.List | ast.Tuple):
+        parts = node.args[0].elts
     return {part.id for part in parts if isinstance(part, ast.Name)}
 
 
-def _by_rank(interp: Interpreter) -> bool:
+def _kept(interp: Interpreter, node: ast.expr) -> set[str]:
+    """What the names an addition joins were kept from: `residual = x`."""
+    function = interp.frame.function if interp.frame is not None else None
+    names = _names(node)
+    return {
+        part.value.id
+        for part in (walk(function) if function is not None else ())
+        if isinstance(part, ast.Assign)
+        and isinstance(part.value, ast.Name)
+        and isinstance(part.targets[0], ast.Name)
+        and part.targets[0].id in names
+    }
+
+
+def by_rank(interp: Interpreter) -> bool:
     """Whether a condition in force asks for the rank: what one rank alone adds is right."""
     return any("rank" in key for key in (*interp.branch, *interp.choice))
 

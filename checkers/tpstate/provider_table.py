@@ -165,6 +165,18 @@ _TABLE: tuple[tuple[str, Provider], ...] = (
         replace(_TENSOR_ROW, name="SwissArmyTransformer"),
     ),
     (
+        r"(^|\.)apex\.transformer\.tensor_parallel(\.\w+)*\.ColumnParallelLinear$",
+        replace(_OLD_COLUMN, name="Apex"),
+    ),
+    (
+        r"(^|\.)apex\.transformer\.tensor_parallel(\.\w+)*\.RowParallelLinear$",
+        replace(_OLD_ROW, name="Apex"),
+    ),
+    (
+        r"(^|\.)apex\.transformer\.tensor_parallel(\.\w+)*\.VocabParallelEmbedding$",
+        Provider("Apex", EMBEDDING, TENSOR, positional=_EMBED),
+    ),
+    (
         r"(^|\.)neuronx_distributed\.parallel_layers(\.\w+)*\.ColumnParallelLinear$",
         replace(_TENSOR_COLUMN, name="NeuronX Distributed", positional=("input_size", "output_size")),
     ),

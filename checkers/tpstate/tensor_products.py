@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from ..language import tr
-from . import calls, dimensions, indexing, moves, parts, placements, tokens
+from . import calls, dimensions, indexing, moves, parts, placements, token_sources, tokens
 from .choices import Choice
 from .events import BiasOnPartial, ShardedEscape
 from .interpreter import Interpreter
@@ -108,6 +108,14 @@ def _concatenated(
             why=interp.step(node, text, *whys),
             role="cat of shards",
         )
+    argument = next(
+        (p for p in tensors if placements.known_whole(interp, p, node) and p.state is State.UNKNOWN), None
+    )
+    if argument is not None and State.SHARDED in states:
+        sharded = next(part for part in tensors if part.state is State.SHARDED)
+        text = tr("joined on the last dimension with a full tensor: no split tensor any more")
+        why = interp.step(node, text, sharded.why, placements.known_whole(interp, argument, node))
+        return Tensor(State.UNKNOWN, why=why, role="mixed cat")
     if State.FULL in states and State.SHARDED in states:
         sharded = next(part for part in tensors if part.state is State.SHARDED)
         full = next(part for part in tensors if part.state is State.FULL)
@@ -141,7 +149,9 @@ def combine(interp: Interpreter, left: Value, right: Value, node: ast.expr, addi
     """Elementwise arithmetic of two values, one of them a tensor."""
     left = calls.as_tensor(interp, left, node, tr("it is an operand of arithmetic"))
     right = calls.as_tensor(interp, right, node, tr("it is an operand of arithmetic"))
-    held = tokens.joined(interp, left, right, node, tr("an addition") if additive else tr("a product"))
+    held = token_sources.of_positions(interp, left, right, node) or tokens.joined(
+        interp, left, right, node, tr("an addition") if additive else tr("a product")
+    )
     return tokens.with_tokens(_combined(interp, left, right, node, additive), held)
 
 

@@ -16,8 +16,8 @@ from . import flags
 from .choices import alternatives
 from .interpreter import Interpreter
 from .states import Tokens
-from .token_events import TokensInLoss, TokensJoined, TokensMixed, TokensUnmarked
-from .values import NONE, TP, Const, Kwargs, Obj, Seq, Slice, Sym, Tensor, Value
+from .token_events import TokensInLoss, TokensJoined, TokensMixed
+from .values import NONE, TP, Const, Kwargs, Seq, Slice, Sym, Tensor, Value
 
 OWN, ALL = "own", "all"
 
@@ -113,7 +113,8 @@ def gathers_twice(interp: Interpreter, given: Value, flag: Value | None) -> Toke
     tokens = holds(interp, given.tokens) if isinstance(given, Tensor) else None
     if tokens is None or tokens.held != ALL or _is_on(interp, flag, tokens.key) is not True:
         return None
-    return tokens
+    is_off = isinstance(flag, Sym) and interp.known_side(flags.bare(flag.text)[0]) is False
+    return None if is_off else tokens
 
 
 def of_row(
@@ -159,6 +160,9 @@ def of_joined(interp: Interpreter, parts: list[Value], dim: Value, node: ast.exp
     known = [holds(interp, part.tokens) if isinstance(part, Tensor) else None for part in parts]
     first = known[0]
     if first is None or any(other is None or other.held != first.held for other in known):
+        found = [tokens for tokens in known if tokens is not None]
+        if len(found) == 2 == len(parts) and same_flag(found[0], found[1]):
+            interp.emit(TokensMixed, node, tokens=(found[0], found[1]), how=tr("a concatenation"))
         return None
     if first.held == OWN and dim == Const(0) and first.first and len(parts) > 1 and not _alike(parts):
         interp.emit(TokensJoined, node, tokens=first)
@@ -250,7 +254,7 @@ def of_factory(interp: Interpreter, sizes: Iterable[Value], node: ast.expr) -> T
     return None
 
 
-def _held(interp: Interpreter, value: Value) -> Iterator[Tokens]:
+def held_of(interp: Interpreter, value: Value) -> Iterator[Tokens]:
     """The tokens of each alternative of a value, where its conditions leave sequence parallelism on."""
     for conditions, leaf in alternatives(interp.settle(value)):
         tokens = holds(interp, leaf.tokens) if isinstance(leaf, Tensor) else None
@@ -260,25 +264,13 @@ def _held(interp: Interpreter, value: Value) -> Iterator[Tokens]:
                 yield tokens
 
 
-def note_unmarked(interp: Interpreter, module: Obj, args: tuple[Value, ...], node: ast.expr) -> None:
-    """A module with parameters of its own gets one rank's own tokens: they need the mark `sequence_parallel`."""
-    tokens = next(_held(interp, args[0]), None) if args else None
-    if tokens is None or tokens.held != OWN or not tokens.key or module.made_at is None:
-        return
-    is_torch = module.cls.facts is None and _WEIGHTED.fullmatch(module.cls.dotted) is not None
-    if is_torch or module.args.get("sequence_parallel") == Const(False):
-        interp.emit(TokensUnmarked, node, tokens=tokens, module=module)
-
-
-_WEIGHTED = re.compile(r"torch\.nn\.(\w+\.)*(LayerNorm|RMSNorm|Linear)")
-
 _LOSS = re.compile(r"(\w*_)?(balanc\w*|aux|switch\w*)(_\w+)?_loss|(\w*_)?loss_(balanc\w*|aux)")
 
 
 def note_loss(interp: Interpreter, name: str, args: tuple[Value, ...], node: ast.expr) -> None:
     """A balancing loss is a product of means over all tokens: that of each stretch is another number."""
     for value in args if _LOSS.fullmatch(name) else ():
-        tokens = next((tokens for tokens in _held(interp, value) if tokens.held == OWN), None)
+        tokens = next((tokens for tokens in held_of(interp, value) if tokens.held == OWN), None)
         if tokens is not None:
             interp.emit(TokensInLoss, node, tokens=tokens, loss=name)
             return

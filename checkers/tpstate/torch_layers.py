@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from ..language import tr
-from . import calls, indexing, layers, moves, placements, tokens
-from .events import Dropped, ShardedEscape
+from . import calls, indexing, layers, moves, placements, tensor_products, token_sources, tokens
+from .events import BiasOnPartial, Dropped, ShardedEscape
 from .interpreter import Interpreter
 from .states import State
 from .symbols import Poly
-from .values import PER_RANK, UNKNOWN, Kwargs, Obj, Pair, Seq, Sym, Tensor, Value, poly_of
+from .values import PER_RANK, UNKNOWN, Const, Kwargs, Obj, Pair, Seq, Sym, Tensor, Value, poly_of
 
 _KEEPS = frozenset(
     {
@@ -52,6 +53,21 @@ _LINEAR = frozenset({"Linear", "Bilinear"})
 _CONV = frozenset({"Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d"})
 
 
+_ENGINE_NORM = re.compile(r"(vllm|sglang)\..*\.(Gemma)?RMSNorm|vllm\..*\.LayerNorm")
+
+
+def _engine_norm(interp: Interpreter, obj: Obj, args: tuple[Value, ...], node: ast.expr) -> Value:
+    """The norm of an inference engine: with a residual it returns the norm of the sum, and the sum."""
+    if len(args) == 1:
+        return interp.lift(lambda value: _call_torch(interp, obj, "RMSNorm", value, node), args[0])
+
+    def both(value: Value, residual: Value) -> Value:
+        total = tensor_products.combine(interp, value, residual, node, additive=True)
+        return Seq((_call_torch(interp, obj, "RMSNorm", total, node), total))
+
+    return interp.lift(both, args[0], args[1])
+
+
 def call_external(
     interp: Interpreter, obj: Obj, dotted: str, args: tuple[Value, ...], kwargs: Kwargs, node: ast.expr
 ) -> Value:
@@ -71,6 +87,8 @@ def call_external(
     if last == "Embedding" and dotted.startswith("torch."):
         why = interp.step(node, tr("`%(obj)s` is nn.Embedding: its output is full", obj=layers.label(obj)))
         return Tensor(State.FULL, width=poly_of(_argument(obj, 1, "embedding_dim")), why=why)
+    if _ENGINE_NORM.fullmatch(dotted) and args:
+        return _engine_norm(interp, obj, args, node)
     known = last in _KEEPS or last in _NORMS or last in _LINEAR or last in _CONV
     if not known or not dotted.startswith("torch."):
         keeps = last in _KEEPS or last in _NORMS
@@ -91,7 +109,7 @@ def call_external(
 def _with_tokens(interp: Interpreter, obj: Obj, given: Value, result: Value, node: ast.expr) -> Value:
     """A layer of torch works on the tokens that it is given."""
     given = given.output if isinstance(given, Pair) else given
-    tokens.note_unmarked(interp, obj, (given,), node)
+    token_sources.note_unmarked(interp, obj, (given,), node)
     return tokens.with_tokens(result, given.tokens) if isinstance(given, Tensor) else result
 
 
@@ -154,14 +172,50 @@ def _linear(interp: Interpreter, obj: Obj, value: Value, node: ast.expr) -> Valu
     takes, gives = _argument(obj, 0, "in_features"), _argument(obj, 1, "out_features")
     width = poly_of(gives)
     layers.learn_width(interp, value, poly_of(takes))
+    if per_rank(takes) and not per_rank(gives) and not _is_cut(value):
+        return _partial(interp, obj, width, node)
     if isinstance(value, Tensor) and value.state is State.SHARDED:
         if value.last:
             meets_full(interp, obj, value, poly_of(takes), per_rank(takes), node)
         return Tensor(State.UNKNOWN, width=width)
+    if per_rank(gives) and not per_rank(takes) and _is_whole(value):
+        share = poly_of(gives)
+        why = interp.step(
+            node, tr("`%(obj)s` is sized for one rank's part of the outputs", obj=layers.label(obj))
+        )
+        return Tensor(State.SHARDED, width=share * Poly.atom("tp") if share is not None else None, why=why)
+    if (
+        isinstance(value, Tensor)
+        and value.state is State.PARTIAL
+        and _argument(obj, 2, "bias") == Const(False)
+    ):
+        return value.but(width=width, dims=None)
     if per_rank(gives) or per_rank(takes) or (isinstance(value, Tensor) and value.state is State.PARTIAL):
         return Tensor(State.UNKNOWN, width=width)
     why = interp.step(node, tr("`%(obj)s` is nn.Linear: its output is full", obj=layers.label(obj)))
     return Tensor(State.FULL, width=width, why=why, role="linear")
+
+
+def _is_cut(value: Value) -> bool:
+    """Whether a value was cut along another dimension than its last."""
+    return isinstance(value, Tensor) and value.state is State.SHARDED and not value.last
+
+
+def _is_whole(value: Value) -> bool:
+    return isinstance(value, Tensor) and value.state in (State.FULL, State.UNKNOWN)
+
+
+def _partial(interp: Interpreter, obj: Obj, width: Poly | None, node: ast.expr) -> Value:
+    """What a linear layer sized for one rank's part of the inputs returns: a summand; each rank adds its bias."""
+    why = interp.step(
+        node,
+        tr("`%(obj)s` takes one rank's part of the inputs: it returns a partial sum", obj=layers.label(obj)),
+    )
+    result = Tensor(State.PARTIAL, width=width, why=why)
+    told = obj.args.get("bias", obj.args.get("2"))
+    if told is None or told == Const(True):
+        interp.emit(BiasOnPartial, node, tensor=result)
+    return result
 
 
 def per_rank(value: Value) -> bool:
@@ -184,6 +238,20 @@ def meets_full(
         proven=proven,
         layer=obj,
     )
+
+
+def meets_replicated(
+    interp: Interpreter, obj: Obj, value: Tensor, takes: Poly | None, node: ast.expr
+) -> None:
+    """A split value reaches a linear layer that every rank holds for all channels."""
+    if (
+        value.last
+        and takes is not None
+        and takes == value.width
+        and not per_rank(next(iter(obj.args.values()), UNKNOWN))
+    ):
+        consumer = tr("`%(obj)s`, a replicated linear layer", obj=layers.label(obj))
+        interp.emit(ShardedEscape, node, tensor=value, consumer=consumer, proven=True, layer=obj)
 
 
 def _run_children(

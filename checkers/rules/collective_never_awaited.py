@@ -1,0 +1,102 @@
+"""E7753"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..finding import Finding
+from ..rule import Rule, Symptom
+from ..spmd.collectives import torch_name
+from ..spmd.frames import Frame, functions
+from ..spmd.names import TORCH_COLLECTIVES
+from ..tpstate.verdicts import place_of
+
+if TYPE_CHECKING:
+    from ..tpstate.analysis import Analysis
+
+_ASYNC = re.compile(r"async_op\s*=\s*True")
+
+
+class CollectiveNeverAwaited(Rule):
+    """A collective is started asynchronously, and its handle is thrown away while the tensor is used."""
+
+    code, symbol = "E7753", "collective-never-awaited"
+    message = "`%(call)s` runs asynchronously, its handle is never waited for, and `%(name)s` is read at line %(line)s"
+    advice = "Keep what the call returns and `wait()` for it before `%(name)s` is read, or leave out `async_op=True`."
+    why = "With `async_op=True` the call returns at once; the tensor holds the result only after `wait()`."
+    symptom = Symptom.WRONG_NUMBERS
+    runtime = "Now and then the value of this rank alone is read; which steps it hits depends on timing."
+    limits = "Where the handle goes nowhere, or into a name nothing reads, and the function reads the tensor below."
+    guide = "beyond the guide"
+
+    bad = """
+    import torch.distributed as dist
+
+
+    def total(x, group):
+        work = dist.all_reduce(x, group=group, async_op=True)  # [collective-never-awaited]
+        return x * 2
+    """
+    good = """
+    import torch.distributed as dist
+
+
+    def total(x, group):
+        work = dist.all_reduce(x, group=group, async_op=True)
+        work.wait()
+        return x * 2
+    """
+
+    def check(self, analysis: Analysis) -> Iterator[Finding]:
+        for frame in functions(analysis.project, _ASYNC):
+            for node in frame.scope.nodes:
+                call = node.value if isinstance(node, ast.Expr | ast.Assign) else None
+                if not isinstance(call, ast.Call) or torch_name(call, frame) not in TORCH_COLLECTIVES:
+                    continue
+                told = frame.argument(call, "async_op", 99)
+                if not isinstance(told, ast.Constant) or told.value is not True or not _is_lost(node, frame):
+                    continue
+                target = call.args[0] if call.args else None
+                read = _read_below(target, call, frame) if isinstance(target, ast.Name) else None
+                if read is not None and isinstance(target, ast.Name):
+                    yield self.finding(
+                        place_of(frame.module, call),
+                        object=frame.scope.function.name if frame.scope.function is not None else "",
+                        call=ast.unparse(call)[:80],
+                        name=target.id,
+                        line=read.lineno,
+                    )
+
+
+def _is_lost(node: ast.AST, frame: Frame) -> bool:
+    """Whether nothing reads the handle again."""
+    if isinstance(node, ast.Expr):
+        return True
+    assert isinstance(node, ast.Assign)
+    name = node.targets[0].id if len(node.targets) == 1 and isinstance(node.targets[0], ast.Name) else None
+    function = frame.scope.function
+    if name is None or function is None:
+        return False
+    return not any(
+        isinstance(part, ast.Name) and part.id == name and isinstance(part.ctx, ast.Load)
+        for part in ast.walk(function)
+    )
+
+
+def _read_below(target: ast.Name, call: ast.Call, frame: Frame) -> ast.Name | None:
+    """The first time the tensor is read after the call; nothing where something else may wait for it."""
+    end = call.end_lineno or call.lineno
+    below = [node for node in frame.scope.nodes if getattr(node, "lineno", 0) > end]
+    if any(
+        isinstance(node, ast.Attribute) and node.attr in ("wait", "synchronize", "barrier") for node in below
+    ):
+        return None
+    reads = (
+        node
+        for node in below
+        if isinstance(node, ast.Name) and node.id == target.id and isinstance(node.ctx, ast.Load)
+    )
+    return next(reads, None)

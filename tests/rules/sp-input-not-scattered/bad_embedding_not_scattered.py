@@ -1,0 +1,36 @@
+"""An embedding returns all tokens; another model of the file scatters them."""
+
+from megatron.core.tensor_parallel import (
+    ColumnParallelLinear,
+    VocabParallelEmbedding,
+    scatter_to_sequence_parallel_region,
+)
+from torch import nn
+
+
+class Block(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.up = ColumnParallelLinear(
+            config.hidden_size, 64, config=config, init_method=config.init_method, gather_output=False
+        )
+
+    def forward(self, x):
+        return self.up(x)[0]  # [sp-input-not-scattered]
+
+
+class Model(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.config = config
+        self.word = VocabParallelEmbedding(
+            1000, config.hidden_size, init_method=config.init_method, config=config, reduce_scatter_embeddings=False
+        )
+        self.block = Block(config)
+
+    def forward(self, ids):
+        return self.block(self.word(ids).transpose(0, 1))
+
+
+def enter(x):
+    return scatter_to_sequence_parallel_region(x)
