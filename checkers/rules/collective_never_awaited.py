@@ -12,6 +12,7 @@ from ..rule import Rule, Symptom
 from ..spmd.collectives import torch_name
 from ..spmd.frames import Frame, functions
 from ..spmd.names import TORCH_COLLECTIVES
+from ..tpstate.fixes import replace, unsafe
 from ..tpstate.verdicts import place_of
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ class CollectiveNeverAwaited(Rule):
     runtime = "Now and then the value of this rank alone is read; which steps it hits depends on timing."
     limits = "Where the handle goes nowhere, or into a name nothing reads, and the function reads the tensor below."
     guide = "beyond the guide"
+    fix_kind = "unsafe"
+    fix_note = "The call then waits where it stands, and no longer runs beside what follows."
 
     bad = """
     import torch.distributed as dist
@@ -68,7 +71,14 @@ class CollectiveNeverAwaited(Rule):
                         call=ast.unparse(call)[:80],
                         name=target.id,
                         line=read.lineno,
+                        fix=unsafe(replace(frame.module, call, _waiting(call))),
                     )
+
+
+def _waiting(call: ast.Call) -> str:
+    """The call without `async_op`."""
+    kept = [keyword for keyword in call.keywords if keyword.arg != "async_op"]
+    return ast.unparse(ast.Call(call.func, call.args, kept))
 
 
 def _is_lost(node: ast.AST, frame: Frame) -> bool:
