@@ -73,7 +73,9 @@ class NoneOnSomeRanks(Rule):
         yield from self._emptied(analysis)
         for frame in functions(analysis.project, _ASKS):
             for text, absent in _held(frame):
-                for node in uses(frame, text, absent.line if absent.frame.scope is frame.scope else 0):
+                for node in uses(
+                    frame, text, absent.line if absent.frame.scope is frame.scope else 0, absent.plain
+                ):
                     test = ast.unparse(absent.test)
                     made = tr(
                         "`%(absent)s` stays None where `%(test)s` does not hold",

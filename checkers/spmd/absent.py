@@ -22,6 +22,8 @@ class Absent:
     name: str
     test: ast.expr
     line: int
+    plain: bool = False
+    """Whether only what stands under no test at all is sure to use it."""
 
 
 def absent_in(frame: Frame) -> Iterator[Absent]:
@@ -51,8 +53,8 @@ def _in_one(frame: Frame) -> Iterator[Absent]:
             continue
         only = values[0]
         if isinstance(only, ast.IfExp) and _is_none(only.orelse) and _of_own_rank(only.test, frame):
-            absent = Absent(frame, name, only.test, only.end_lineno or only.lineno)
-            used = next(uses(frame, name, absent.line), None)
+            absent = Absent(frame, name, only.test, only.end_lineno or only.lineno, plain=True)
+            used = next(uses(frame, name, absent.line, plain=True), None)
             if used is not None and all(used.lineno <= getattr(later, "lineno", 0) for later in values[1:]):
                 yield absent
         if [_is_none(value) for value in values] != [False, True]:
@@ -63,7 +65,7 @@ def _in_one(frame: Frame) -> Iterator[Absent]:
                 any(value is part for statement in side for part in walk(statement))
                 for value, side in zip(values, sides, strict=True)
             ):
-                yield Absent(frame, name, test.test, test.end_lineno or test.lineno)
+                yield Absent(frame, name, test.test, test.end_lineno or test.lineno, plain=True)
 
 
 def _is_none(node: ast.expr) -> bool:
@@ -74,22 +76,22 @@ def _of_own_rank(test: ast.expr, frame: Frame) -> bool:
     return isinstance(condition(test, frame), Atom)
 
 
-def uses(frame: Frame, text: str, after: int) -> Iterator[ast.expr]:
+def uses(frame: Frame, text: str, after: int, plain: bool = False) -> Iterator[ast.expr]:
     """Expressions that need the value, under no test that may tell whether it is there."""
     function = frame.scope.function
     if function is not None:
-        yield from _block(function.body, frame, text, after)
+        yield from _block(function.body, frame, text, after, plain)
 
 
-def _block(body: list[ast.stmt], frame: Frame, text: str, after: int) -> Iterator[ast.expr]:
+def _block(body: list[ast.stmt], frame: Frame, text: str, after: int, plain: bool) -> Iterator[ast.expr]:
     for statement in body:
         if isinstance(statement, ast.If):
             if _tells(statement.test, frame, text):
                 if isinstance(statement.body[-1], ast.Return | ast.Raise | ast.Continue):
                     return
                 continue
-            yield from _block(statement.body, frame, text, after)
-            yield from _block(statement.orelse, frame, text, after)
+            for side in (statement.body, statement.orelse) if not plain else ():
+                yield from _block(side, frame, text, after, plain)
         elif isinstance(statement, ast.Try | ast.FunctionDef | ast.ClassDef):
             continue
         elif isinstance(statement, ast.For | ast.While | ast.With):
@@ -98,7 +100,7 @@ def _block(body: list[ast.stmt], frame: Frame, text: str, after: int) -> Iterato
                 if ast.unparse(head) == text and statement.lineno > after:
                     yield head
                 yield from _needing(head, frame, text, after)
-            yield from _block(statement.body, frame, text, after)
+            yield from _block(statement.body, frame, text, after, plain)
         elif isinstance(statement, ast.Assert):
             if text in ast.unparse(statement.test):
                 return

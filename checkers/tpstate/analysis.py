@@ -221,6 +221,8 @@ class Analysis:
             kwargs[arg.arg] = self._unknown(holder, arg, defaults.get(arg.arg), constructor)
         if spec.kwarg is not None:
             kwargs["**"] = UNKNOWN
+        if spec.vararg is not None:
+            kwargs["*"] = UNKNOWN
         return (), kwargs
 
     def _unknown(
