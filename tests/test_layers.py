@@ -15,7 +15,7 @@ ROOT = Path(__file__).parent.parent
 # Each step may import from those before it. `language`, `finding` and `rule` are what all share.
 STEPS = (
     "language finding settings files facts project spmd tpstate twins rule rules plugins selection suppression "
-    "workers engine cache repair history report diagnose frontends"
+    "workers engine cache repair history report diagnose draft frontends"
 ).split()
 PARTS = ("checkers", "runtime", "reference_models")
 

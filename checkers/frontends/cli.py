@@ -22,6 +22,7 @@ from .exits import CLEAN, FAILED, FOUND
 from .fix_command import fix
 from .formats.outputs import Shown, outputs, write
 from .lang import Lang, asks_for_help
+from .new_command import new
 from .past import Past
 from .project import settings_of
 from .report_command import report, tp_sizes
@@ -196,6 +197,7 @@ def rules(*, lang: Lang = None) -> None:
 
 app.command()(diagnose)
 app.command()(verify)
+app.command()(new)
 
 
 @app.command()

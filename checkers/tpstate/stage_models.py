@@ -35,7 +35,7 @@ CHANNELS = (*WIDTHS, "variables", "in_chans", "in_channels", "out_chans", "out_c
 
 HEAD_COUNTS = ("num_heads", "n_heads", "num_attention_heads", "nhead")
 
-_GRID = ("input_resolution", "resolution", "grid", "img_size")
+_GRID = ("input_resolution", "output_resolution", "resolution", "grid", "img_size")
 
 _GROUPS = ("num_groups", "n_groups")
 
@@ -111,6 +111,24 @@ def stacks(
         if site is not None:
             found.setdefault(site.key, []).append((event, site))
     return [_stack(analysis, cls, events) for events in found.values()]
+
+
+def blocks(analysis: Analysis, cls: ClassFacts) -> list[Stack]:
+    """The single blocks a model builds with its default arguments, also those that stand in no stack."""
+    found = []
+    for event in analysis.built_by_default(cls, _is_block):
+        facts = event.obj.cls.facts
+        method = analysis.project.method(facts, "__init__") if facts not in (None, cls) else None
+        site = _in_constructor(analysis, cls, event)
+        if method is not None and site is not None and _is_block(event.obj, method[1]):
+            found.append(_stack(analysis, cls, [(event, site)]))
+    return found
+
+
+def _is_block(_: Obj, method: ast.FunctionDef) -> bool:
+    names = {arg.arg for arg in (*method.args.args, *method.args.kwonlyargs)}
+    several = names & {*BLOCK_COUNTS, _LOCAL, _GLOBAL}
+    return not several and all(names & set(kind) for kind in (WIDTHS, HEAD_COUNTS, (*_GRID, "window_size")))
 
 
 def is_patches(method: ast.FunctionDef) -> bool:

@@ -1,0 +1,1 @@
+"""A first draft of a distributed model, written from the plain one."""
