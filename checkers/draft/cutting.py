@@ -149,7 +149,7 @@ def _doubles(before: Sequence[ast.stmt], crossing: Sequence[str]) -> int:
         made = store_names(node)
         same = {name: other for name, other in same.items() if name not in made and other not in made}
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Name):
-            same |= {name: node.value.id for name in made}
+            same |= dict.fromkeys(made, node.value.id)
     return sum(name in crossing and other in crossing for name, other in same.items())
 
 

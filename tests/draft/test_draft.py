@@ -63,8 +63,9 @@ def test_each_layer_is_on_one_stage_and_what_crosses_is_sent(new: New) -> None:
     texts = [Path(STAGES, f"swirl_stage{index}.py").read_text() for index in range(4)]
     for name in ("embed", "layer1", "downsample", "layer2", "layer3", "upsample", "layer4", "recover"):
         assert sum(f"self.{name} = " in text for text in texts) == 1
-    assert all("return x.contiguous(), skip.contiguous()" in text for text in texts[:3])
-    assert all("x, skip = self.input_tensor" in text for text in texts[1:])
+    assert "return (x.contiguous(),)" in texts[0]  # the next stage takes `skip` from it
+    assert all("return x.contiguous(), skip.contiguous()" in text for text in texts[1:3])
+    assert all("x, skip = self.input_tensor" in text for text in texts[2:])
     assert "input_tensor = None" in texts[0] and "= self.input_tensor" not in texts[0]
     assert "checkpoint(self.layer2, False, x) if self.recompute else self.layer2(x)" in texts[1]
 
