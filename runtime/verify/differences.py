@@ -117,7 +117,7 @@ def _disturbed(run: SmallRun, x: torch.Tensor, made: Pass) -> Pass:
 def _forward_differs(run: SmallRun, made: Pass, plain: Pass, moved: Pass) -> bool:
     output = Reference.of(plain.output, moved.output)
     shares = (
-        (run.plan.tp, run.rank) if run.is_one_rank else (1, 0)
+        (run.plan.tp, run.tp_rank) if run.is_one_rank else (1, 0)
     )  # a model ends whole, a module may end split
     off = output.difference(made.output, *shares)
     run.facts["output, largest relative difference"] = output.relative(made.output, *shares)
@@ -171,7 +171,7 @@ def _wrong_gradients(run: SmallRun, plain: Pass, moved: Pass) -> list[tuple[floa
             cut, value = run.cuts[number][name], whole.value
             if name in run.orders:
                 value = value.index_select(cut, run.orders[name])
-            part = weights.shard(value, cut, own[name], run.rank, run.plan.tp)
+            part = weights.shard(value, cut, own[name], run.tp_rank, run.plan.tp)
             # One rounding of the largest number of the whole, where the shard of this rank happens to be small.
             least = _ROUNDING * whole.value.abs().max().item()
             off = Reference(part, max(whole.moved, least)).difference(own[name].grad)
@@ -191,8 +191,11 @@ def _first_difference(run: SmallRun, ours: dict, theirs: dict, moved: dict) -> K
         other = _counterpart(run, key)
         if other not in theirs or other not in moved:
             continue
-        off = Reference.of(theirs[other], moved[other]).difference(tensor, run.plan.tp, run.rank)
-        if off is not None and off > 1:
+        reference = Reference.of(theirs[other], moved[other])
+        shares = ((run.plan.tp, run.tp_rank), (run.plan.parts, run.rank // run.plan.tp))
+        offs = [reference.difference(tensor, *share) for share in shares]
+        off = min((off for off in offs if off is not None), default=0)
+        if off > 1:
             return key
     return None
 

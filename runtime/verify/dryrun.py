@@ -24,27 +24,28 @@ from .tracking import shown
 _NEEDS_GPU = ("Torch not compiled with CUDA", "Found no NVIDIA driver", "No CUDA GPUs are available")
 
 
-def join_fake_world(plan: Plan, tp_rank: int) -> None:
+def join_fake_world(plan: Plan, rank: int) -> None:
     """Be one rank of the whole layout, alone: collectives answer at once and change nothing."""
     from megatron.core import parallel_state
     from torch.testing._internal.distributed.fake_pg import FakeStore
 
-    size = plan.tp * plan.pp * plan.dp
-    os.environ |= {"LOCAL_RANK": str(tp_rank), "RANK": str(tp_rank), "WORLD_SIZE": str(size)}
-    dist.init_process_group("fake", store=FakeStore(), rank=tp_rank, world_size=size)
-    parallel_state.initialize_model_parallel(plan.tp, plan.pp, create_gloo_process_groups=False)
+    size = plan.tp * plan.parts * plan.pp * plan.dp
+    os.environ |= {"LOCAL_RANK": str(rank), "RANK": str(rank), "WORLD_SIZE": str(size)}
+    dist.init_process_group("fake", store=FakeStore(), rank=rank, world_size=size)
+    sizes = {"context_parallel_size": plan.parts, "create_gloo_process_groups": False}
+    parallel_state.initialize_model_parallel(plan.tp, plan.pp, **sizes)
 
 
 class DryRun:
     """The rank of this process."""
 
-    def __init__(self, plan: Plan, tp_rank: int, overrides: dict[str, object] | None = None) -> None:
-        self.plan, self.tp_rank, self.overrides = plan, tp_rank, overrides
+    def __init__(self, plan: Plan, rank: int, overrides: dict[str, object] | None = None) -> None:
+        self.plan, self.rank, self.overrides = plan, rank, overrides
         self.number = 0
         self.kinds: set[type[nn.Module]] = set()
         self.stage_module: nn.Module | None = None
         self.dtype = torch.float32
-        self.counts = tp_rank == 0  # whether costs are counted: one rank shows them
+        self.counts = rank == 0  # whether costs are counted: one rank shows them
         self.findings: list[Finding] = []
         self.notes: list[str] = []
 
@@ -56,7 +57,7 @@ class DryRun:
         self.tracker = self.workplace.tracker
         self.tracker.modes = modes
         datasets.unseeded()
-        join_fake_world(self.plan, self.tp_rank)
+        join_fake_world(self.plan, self.rank)
         self.recorder = Recorder(self.tracker)
         self.recorder.install()
         self.rolls = Rolls(self.tracker.innermost, lambda: self.recorder.caller(3))
@@ -69,7 +70,7 @@ class DryRun:
         try:
             return work()
         except Exception as error:
-            found = self.tracker.failure(error, kind, None if self.number < 0 else self.number, self.tp_rank)
+            found = self.tracker.failure(error, kind, None if self.number < 0 else self.number, self.rank)
             if device.undecided(error):
                 self.notes.append(
                     f"{found.where}: {found.path}:{found.line} asks for the numbers of a tensor, which a dry run "
@@ -134,7 +135,7 @@ class DryRun:
             found = onestage.look(self, script, stage, known)
             self.stage_module = None
             found["calls"] = self.recorder.calls[before:]
-            if self.tp_rank == 0 and not found.get("failed") and len(self.findings) == failures:
+            if self.rank == 0 and not found.get("failed") and len(self.findings) == failures:
                 self._recomputed(script, number, known)
             found["failed"] = any(f.kind == "crash" for f in self.findings[failures:])
         found.setdefault("calls", self.recorder.calls[before:])
@@ -154,7 +155,7 @@ class DryRun:
             place = next(iter(places), ("", 0))
             rule = "stage-attribute-missing"
             self.findings.append(
-                Finding("crash", text, self.number, (self.tp_rank,), "", cls, "", *place, rule, (), places)
+                Finding("crash", text, self.number, (self.rank,), "", cls, "", *place, rule, (), places)
             )
 
     def on_one_rank(self, script: Script) -> int | None:
@@ -205,9 +206,9 @@ class DryRun:
         return False
 
 
-def role(plan: Plan, tp_rank: int, overrides: dict[str, object] | None, only_original: bool = False) -> dict:
-    """All that one tensor-parallel rank shows: the original, then every stage."""
-    run = DryRun(plan, tp_rank, overrides)
+def role(plan: Plan, rank: int, overrides: dict[str, object] | None, only_original: bool = False) -> dict:
+    """All that one rank of the tensor-parallel and window-parallel ones shows: the original, then every stage."""
+    run = DryRun(plan, rank, overrides)
     script = run.start()
     known: dict = {}
     stages: dict[int, dict] = {}
@@ -219,7 +220,7 @@ def role(plan: Plan, tp_rank: int, overrides: dict[str, object] | None, only_ori
             for number in range(script.num_stages or plan.pp):
                 stages[number] = run.stage(script, number, known)
             known["on one rank"] = run.on_one_rank(script) if not plan.original and plan.pp > 1 else None
-            data = datasets.look(plan, script, run.tracker, tp_rank, script.num_stages or plan.pp)
+            data = datasets.look(plan, script, run.tracker, rank, script.num_stages or plan.pp)
             run.findings += data.findings
             run.notes += data.notes
     run.notes += run.workplace.masks.notes

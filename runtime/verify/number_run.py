@@ -63,7 +63,9 @@ def verify_numbers(plan: Plan, asked: dict | None = None) -> Result:
         result.findings.append(Finding("usage", too_much))
         return result
     port = _free_port()
-    works = [partial(rank_of_world, plan, rank, port, known, overrides) for rank in range(plan.tp)]
+    works = [
+        partial(rank_of_world, plan, rank, port, known, overrides) for rank in range(plan.tp * plan.parts)
+    ]
     before = len(result.findings)
     for rank, outcome in enumerate(run(works, plan.limit, plan.memory, together=True)):
         value = take(result, outcome, plan, None, rank)

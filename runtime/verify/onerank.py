@@ -53,7 +53,7 @@ def build(run: SmallRun) -> nn.Module | None:
     """The model on one rank; None where several stages hold it, or where it cannot be built so."""
     if run.count != 1 or run.plan.tp == 1:
         return None
-    groups = [dist.new_group([rank]) for rank in range(run.plan.tp)]
+    groups = [dist.new_group([rank]) for rank in range(run.plan.tp * run.plan.parts)]
     run.group_of_one = groups[run.rank]
     with alone(run):
         model = build_stage(run.script, 0, 1).float()
@@ -75,8 +75,7 @@ def load(run: SmallRun) -> None:
     [stage] = run.stages
     whole = dict(run.original.named_parameters())
     own = dict(stage.named_parameters())
-    everywhere: list = [None] * run.plan.tp
-    dist.all_gather_object(everywhere, {name: parameter.detach() for name, parameter in own.items()})
+    everywhere = run.from_tp_ranks({name: parameter.detach() for name, parameter in own.items()})
     before = {name: parameter.clone() for name, parameter in whole.items()}
     enlarge(run.original)
     cuts: dict[str, int | None] = {}
@@ -91,7 +90,7 @@ def load(run: SmallRun) -> None:
             if order is not None:
                 run.orders[name] = order
                 wanted = wanted.index_select(dim, order)
-        part = shard(wanted, dim, parameter, run.rank, run.plan.tp)
+        part = shard(wanted, dim, parameter, run.tp_rank, run.plan.tp)
         if part.shape != parameter.shape:
             text = f"{name} is {list(parameter.shape)} here and {list(wanted.shape)} on one rank"
             run.add("parameters", text, 0, name.rpartition(".")[0], "parallel-linear-width-mismatch")

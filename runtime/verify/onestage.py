@@ -156,7 +156,7 @@ class Run:
                 kind,
                 message,
                 self.role.number,
-                (self.role.tp_rank,),
+                (self.role.rank,),
                 module,
                 cls,
                 "",

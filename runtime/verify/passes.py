@@ -97,6 +97,7 @@ def through_stages(run: SmallRun, batch: list[torch.Tensor], others: Iterable, w
     if kept[-1][1][0].requires_grad or not run.is_one_rank:
         _backward(run, kept)
         _sum_of_sequence(run)
+        _sum_of_parts(run, first_input)
     run.number = None
     model_input = given[0].detach() if given and isinstance(given[0], torch.Tensor) else None
     gradient = first_input.grad if first_input is not None else None
@@ -110,7 +111,7 @@ def loss_of(run: SmallRun, output, loss_func: Callable | None) -> torch.Tensor:
         first = first_of(output)
         shape = run.whole_output or first.shape
         weights = torch.linspace(0.5, 1.5, math.prod(shape)).view(shape)
-        part = Reference(weights, 0.0).share(first, run.plan.tp, run.rank)
+        part = Reference(weights, 0.0).share(first, run.plan.tp, run.tp_rank)
         return (weights if part is None else part).mul(first).square().sum() / math.prod(shape)
     returned = loss_func(output)
     if not isinstance(returned, tuple | list) or len(returned) not in (2, 3):
@@ -170,6 +171,21 @@ def _sum_of_sequence(run: SmallRun) -> None:
         for parameter in stage.parameters():
             if getattr(parameter, "sequence_parallel", False) and parameter.grad is not None:
                 dist.all_reduce(parameter.grad)
+
+
+@torch.no_grad()
+def _sum_of_parts(run: SmallRun, x: torch.Tensor | None) -> None:
+    """Ranks that share the tokens have each a part of the gradients; Megatron's data-parallel sum includes them."""
+    if run.plan.parts == 1:
+        return
+    from megatron.core import parallel_state
+
+    group = parallel_state.get_context_parallel_group()
+    wanted = [p for stage in run.stages for p in stage.parameters() if p.requires_grad]
+    for tensor in (*wanted, *([] if x is None else [x])):
+        if tensor.grad is None:
+            tensor.grad = torch.zeros_like(tensor)
+        dist.all_reduce(tensor.grad, group=group)
 
 
 def first_of(output) -> torch.Tensor:

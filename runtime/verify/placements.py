@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 
 import torch
-import torch.distributed as dist
 from torch import nn
 
 from .smallrun import SmallRun
@@ -37,8 +36,7 @@ class Inputs:
         """{file:line that builds a layer: "whole" or "split"}; watches no longer."""
         for handle in self.handles:
             handle.remove()
-        everywhere: list = [None] * self.run.plan.tp
-        dist.all_gather_object(everywhere, self.seen)
+        everywhere = self.run.from_tp_ranks(self.seen)
         return {
             place: "whole" if all(ranks.get(place) == digest for ranks in everywhere) else "split"
             for place, digest in self.seen.items()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, field
 
 
@@ -43,3 +44,12 @@ class Plan:
     names: dict[str, str] = field(default_factory=dict)
     limit: float = 60.0
     memory: float = 12.0
+
+    @property
+    def parts(self) -> int:
+        """Ranks that share tokens (windows, a sequence), by the script's own flag: Megatron's context-parallel."""
+        flags = [word for flag in self.script_args for word in flag.split("=", 1)]
+        for flag, value in itertools.pairwise(flags):
+            if flag in ("--window-parallel-size", "--context-parallel-size") and value.isdigit():
+                return max(1, int(value))
+        return 1

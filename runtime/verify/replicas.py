@@ -66,8 +66,7 @@ def check(run: SmallRun) -> None:
     with run.mode(draws):
         made = through_stages(run, data[0], data[1:], watch=False)
     run.types = inputs.compared()
-    everywhere: list = [None] * run.plan.tp
-    dist.all_gather_object(everywhere, draws.seen)
+    everywhere = run.from_tp_ranks(draws.seen)
     _same_draws(run, everywhere)
     if len(run.findings) == before:
         _gradients_alike(run)
@@ -105,8 +104,7 @@ def _gradients_alike(run: SmallRun) -> None:
                 gradient = parameter.grad.double()
                 direction = torch.randn(gradient.shape, generator=generator, dtype=torch.float64)
                 seen[number, name] = ((gradient * direction).sum().item(), gradient.norm().item())
-    everywhere: list = [None] * run.plan.tp
-    dist.all_gather_object(everywhere, seen)
+    everywhere = run.from_tp_ranks(seen)
     for (number, name), (value, norm) in everywhere[0].items():
         others = [ranks[number, name][0] for ranks in everywhere if (number, name) in ranks]
         if max(abs(other - value) for other in others) > 1e-5 * norm + 1e-12:

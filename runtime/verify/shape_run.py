@@ -22,12 +22,12 @@ def verify_shapes(plan: Plan, overrides: dict[str, object] | None = None) -> Res
     """Check shapes, dtypes, gradients, parameters and collectives, and trace what each stage costs."""
     result = Result("shapes", f"{plan.tp}x{plan.pp}")
     overrides = plan.overrides if overrides is None else overrides
-    tp_ranks = sorted({0, plan.tp - 1})
-    outcomes = run([partial(role, plan, rank, overrides) for rank in tp_ranks], plan.limit, plan.memory)
+    ranks = sorted({r + plan.tp * part for r in (0, plan.tp - 1) for part in (0, plan.parts - 1)})
+    outcomes = run([partial(role, plan, rank, overrides) for rank in ranks], plan.limit, plan.memory)
     values = {
-        rank: take(result, outcome, plan, None, rank)
-        for rank, outcome in zip(tp_ranks, outcomes, strict=True)
+        rank: take(result, outcome, plan, None, rank) for rank, outcome in zip(ranks, outcomes, strict=True)
     }
+    result.findings = _on_all_parts(result.findings, plan)
     known = values[0].get("known", {})
     preload(known.get("modules", ()))
     for key in sorted(set(plan.overrides) - set(known.get("used", plan.overrides))):
@@ -43,7 +43,9 @@ def verify_shapes(plan: Plan, overrides: dict[str, object] | None = None) -> Res
         for number, found in value.get("stages", {}).items()
     }
     firsts = {number: found for (number, rank), found in results.items() if rank == 0}
-    result.findings += _collectives(results, count)
+    for first, last in _pairs(plan):
+        two = {(stage, rank): found for (stage, rank), found in results.items() if rank in (first, last)}
+        result.findings += _collectives(two, count, plan.parts > 1)
     result.findings += _samples(plan, [value["data"] for value in values.values() if "data" in value])
     result.findings += parameters.compare(plan, firsts, known)
     result.findings += parameters.lost(firsts, known.get("on one rank"))
@@ -52,7 +54,7 @@ def verify_shapes(plan: Plan, overrides: dict[str, object] | None = None) -> Res
     result.notes = list(dict.fromkeys(result.notes))
     result.facts |= {
         "stages": count,
-        "ranks": plan.tp * plan.pp * plan.dp,
+        "ranks": plan.tp * plan.parts * plan.pp * plan.dp,
         "original": plan.original,
         "input": known.get("input"),
         "flops of the original, forward": known.get("flops"),
@@ -107,8 +109,29 @@ def take(result: Result, outcome: Outcome, plan: Plan, stage: int | None, rank: 
     return {"failed": True}
 
 
-def _collectives(results: dict, count: int) -> list[Finding]:
-    """Where the tensor-parallel ranks of a stage part."""
+def _on_all_parts(findings: list[Finding], plan: Plan) -> list[Finding]:
+    """Of ranks that share the tokens, one may have no use for a module: its gradient comes from the others."""
+    if plan.parts == 1:
+        return findings
+    last = plan.tp * (plan.parts - 1)
+    seen = {(f.stage, f.message, f.ranks) for f in findings}
+
+    def elsewhere(finding: Finding) -> bool:
+        [rank] = finding.ranks
+        return (finding.stage, finding.message, (rank + last if rank < plan.tp else rank - last,)) in seen
+
+    return [f for f in findings if f.rule != "stage-module-unused" or len(f.ranks) != 1 or elsewhere(f)]
+
+
+def _pairs(plan: Plan) -> list[tuple[int, int]]:
+    """Ranks whose collectives must be the same: tensor-parallel ones, and ones that share the tokens."""
+    starts = sorted({0, plan.tp * (plan.parts - 1)})
+    pairs = [(start, start + plan.tp - 1) for start in starts] if plan.tp > 1 else []
+    return pairs + ([(0, starts[-1])] if plan.parts > 1 else [])
+
+
+def _collectives(results: dict, count: int, of_both: bool) -> list[Finding]:
+    """Where the two ranks of a stage part; with `of_both`, in collectives of groups that hold both."""
     found = []
     for number in range(count):
         lists = [
@@ -121,6 +144,10 @@ def _collectives(results: dict, count: int) -> list[Finding]:
         ):
             continue
         (first, ours), (other, theirs) = lists[0], lists[-1]
+        if of_both:
+            ours, theirs = (
+                [call for call in calls if {first, other} <= set(call.group)] for calls in (ours, theirs)
+            )
         for index in range(max(len(ours), len(theirs))):
             a = ours[index] if index < len(ours) else None
             b = theirs[index] if index < len(theirs) else None

@@ -92,8 +92,21 @@ class SmallRun:
             self.findings.append(found)
             raise Failed from error
 
+    @property
+    def tp_rank(self) -> int:
+        """Which of the tensor-parallel ranks this is."""
+        return self.rank % self.plan.tp
+
+    def from_tp_ranks(self, value: object) -> list:
+        """What every tensor-parallel rank that holds the same tokens gives."""
+        from megatron.core import parallel_state
+
+        everywhere: list = [None] * self.plan.tp
+        dist.all_gather_object(everywhere, value, group=parallel_state.get_tensor_model_parallel_group())
+        return everywhere
+
     def on_any_rank(self, flag: bool) -> bool:
-        """Whether a flag is up on any tensor-parallel rank: what follows is collective, so all must go the same way."""
+        """Whether a flag is up on any rank: what follows is collective, so all must go the same way."""
         raised = torch.tensor(int(flag))
         dist.all_reduce(raised)
         return raised.item() > 0
@@ -103,7 +116,7 @@ class SmallRun:
 
         modes = device.use_cpu()
         torch.set_num_threads(1)
-        size = self.plan.tp
+        size = self.plan.tp * self.plan.parts
         self.workplace = Workplace.prepare(self.plan, self.overrides)
         self.tracker = self.workplace.tracker
         self.tracker.modes = modes
@@ -111,7 +124,8 @@ class SmallRun:
         wait = timedelta(seconds=self.plan.limit)
         store = dist.TCPStore("127.0.0.1", self.port, size, self.rank == 0, wait)
         dist.init_process_group("gloo", store=store, rank=self.rank, world_size=size, timeout=wait)
-        parallel_state.initialize_model_parallel(size, 1, create_gloo_process_groups=False)
+        sizes = {"context_parallel_size": self.plan.parts, "create_gloo_process_groups": False}
+        parallel_state.initialize_model_parallel(self.plan.tp, 1, **sizes)
         self.recorder = Recorder(self.tracker)
         self.recorder.install()
         self.script: Script = self.guarded(self.workplace.run_script)

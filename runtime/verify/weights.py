@@ -6,7 +6,6 @@ import hashlib
 import math
 
 import torch
-import torch.distributed as dist
 from torch import nn
 
 from . import matching
@@ -24,8 +23,7 @@ def start_alike(run: SmallRun) -> None:
             constant = bool(parameter.numel() < 2 or (parameter == parameter.flatten()[0]).all())
             digest = hashlib.sha256(parameter.detach().numpy().tobytes()).hexdigest()
             mine[number, name] = (_is_marked(parameter), constant, digest)
-    everywhere: list = [None] * run.plan.tp
-    dist.all_gather_object(everywhere, mine)
+    everywhere = run.from_tp_ranks(mine)
     if run.plan.tp == 1:
         return
     for (number, name), (marked, constant, digest) in mine.items():
@@ -60,7 +58,7 @@ def load(run: SmallRun) -> None:
         cuts: dict[str, int | None] = {}
         for name, other in names.items():
             dim = cut_of(own[name], wanted[other], run.plan.tp)
-            part = shard(wanted[other], dim, own[name], run.rank, run.plan.tp)
+            part = shard(wanted[other], dim, own[name], run.tp_rank, run.plan.tp)
             if part.shape == own[name].shape:
                 own[name].copy_(part)
                 cuts[name] = dim

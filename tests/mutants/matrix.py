@@ -81,6 +81,7 @@ def same(found: dict, row: dict) -> bool:
 def preload() -> None:
     """Import all that the processes to come would: what is edited meanwhile does not mix with it."""
     api.preload()
+    trees.base()
     for package in (checkers, verify):
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             importlib.import_module(module.name)

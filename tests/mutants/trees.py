@@ -8,6 +8,8 @@ Pangu-Weather (null where it finds nothing). `matrix` measures both.
 
 from __future__ import annotations
 
+import compileall
+import functools
 import json
 import shutil
 import tempfile
@@ -37,18 +39,30 @@ def share(mutants: list[dict], part: int, parts: int) -> list[dict]:
     return [row for row in mutants if zlib.crc32(row["id"].encode()) % parts == part - 1]
 
 
+@functools.cache
+def base() -> tempfile.TemporaryDirectory:
+    """A copy of the models, compiled: every process that runs a mutant would compile all of them anew."""
+    folder = tempfile.TemporaryDirectory(prefix="mutants-")
+    for part in COPIED:
+        ignored = shutil.ignore_patterns("__pycache__", "data")
+        shutil.copytree(ROOT / part, Path(folder.name, part), ignore=ignored)
+    compileall.compile_dir(folder.name, quiet=2)
+    shutil.copy(ROOT / "setup.cfg", folder.name)
+    return folder
+
+
 @contextmanager
 def tree(mutant: dict | None = None) -> Iterator[Path]:
     """A copy of the models with the mistake in it, or without one."""
     with tempfile.TemporaryDirectory(prefix="mutant-") as name:
         folder = Path(name)
-        for part in COPIED:
-            shutil.copytree(ROOT / part, folder / part, ignore=shutil.ignore_patterns("__pycache__", "data"))
-        shutil.copy(ROOT / "setup.cfg", folder)
+        shutil.copytree(base().name, folder, dirs_exist_ok=True)
         for file, old, new in (mutant or {}).get("edits", ()):
             path = folder / file
             text = path.read_text("utf-8")
             if old not in text:
                 raise ValueError(f"{mutant['id']}: {file} does not hold {old!r}")
             path.write_text(text.replace(old, new, 1), "utf-8")
+            for compiled in (path.parent / "__pycache__").glob(f"{path.stem}.*"):
+                compiled.unlink()
         yield folder
