@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..settings import SettingsError
+from .lang import Lang
 from .streams import say, working_folder
+from .verify_words import said
 
 if TYPE_CHECKING:
     from ..report.target import Target
@@ -78,6 +80,7 @@ def verify(
     format: Annotated[
         VerifyFormat, typer.Option(metavar="text|json", help="How the result is printed.")
     ] = VerifyFormat.text,
+    lang: Lang = None,
 ) -> None:
     """Run the model of a training script in small and dry, and hold it against its original. THIS RUNS YOUR CODE.
 
@@ -135,7 +138,7 @@ def _run(
     try:
         results = runtime.verify(plan, parts)
     except runtime.UserError as error:
-        raise SettingsError(str(error)) from None
+        raise SettingsError(said(str(error))) from None
     for result in results:
         result.notes += _contradicted(result.types, found)
     if format is VerifyFormat.json:
@@ -150,7 +153,7 @@ def _run(
             render(result)
     unusable = [finding for result in results for finding in result.findings if finding.kind == "usage"]
     for finding in unusable:
-        say(finding.message)
+        say(said(finding.message))
     if unusable:
         return _FAILED
     return _CLEAN if all(result.ok for result in results) else _FOUND

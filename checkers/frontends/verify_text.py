@@ -9,15 +9,16 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from .verify_words import label, said
+
 
 def render(result: Any) -> None:
     """Print a `Result` of the runtime on standard output."""
     console = Console(highlight=False, emoji=False, markup=False, soft_wrap=True)
     count = len(result.findings)
-    title = f"{result.part}, tensor-parallel x pipeline {result.layout}: "
-    console.print(
-        Text(title + ("no findings" if not count else f"{count} finding{'s' * (count > 1)}"), style="bold")
-    )
+    title = f"{label(result.part)}, {label('tensor-parallel x pipeline')} {result.layout}: "
+    findings = label("finding") + ("s" if count > 1 and label("finding") == "finding" else "")
+    console.print(Text(title + (f"{count} {findings}" if count else label("no findings")), style="bold"))
     for finding in result.findings:
         for line in _lines(finding):
             console.print(Text(line))
@@ -27,24 +28,27 @@ def render(result: Any) -> None:
     for line in _facts(result):
         console.print(Text(line))
     for note in result.notes:
-        console.print(Text(f"not looked at: {note}", style="yellow"))
+        console.print(Text(f"{label('not looked at')}: {said(note)}", style="yellow"))
 
 
 def _lines(finding: Any) -> Iterator[str]:
-    place = f"{finding.path}:{finding.line}" if finding.path else "(no line of yours)"
+    place = f"{finding.path}:{finding.line}" if finding.path else label("(no line of yours)")
     yield f"{place}  {' '.join(filter(None, (finding.kind, finding.rule)))}"
     if finding.where:
-        ranks = f", tensor-parallel rank {', '.join(map(str, finding.ranks))}" if finding.ranks else ""
-        yield f"    in {finding.where}{ranks}"
-    yield f"    {finding.message}"
+        ranks = (
+            f", {label('tensor-parallel rank')} {', '.join(map(str, finding.ranks))}" if finding.ranks else ""
+        )
+        yield f"    {label('in')} {finding.where}{ranks}"
+    yield f"    {said(finding.message)}"
     if finding.given:
-        yield f"    it was given {finding.given}"
+        yield f"    {label('it was given')} {said(finding.given)}"
     for line in finding.because:
-        yield f"    called from {line}"
+        yield f"    {label('called from')} {line}"
 
 
 def _costs(result: Any) -> Table:
-    table = Table(title="costs of each stage on one rank, per micro-batch (traced)", title_justify="left")
+    title = label("costs of each stage on one rank, per micro-batch (traced)")
+    table = Table(title=title, title_justify="left")
     for name in (
         "stage",
         "parameters",
@@ -53,13 +57,13 @@ def _costs(result: Any) -> Table:
         "kept for backward, MiB",
         "sent, MiB",
     ):
-        table.add_column(name, justify="right", overflow="fold")
+        table.add_column(label(name), justify="right", overflow="fold")
     for row in result.figures:
         table.add_row(
             str(row.stage),
             f"{row.parameters:,}",
             f"{row.flops / 1e9:,.2f}",
-            f"{row.share:.0%}" + ("" if 0.8 <= row.share <= 1.2 else " (more than 20 % off)"),
+            f"{row.share:.0%}" + ("" if 0.8 <= row.share <= 1.2 else f" {label('(more than 20 % off)')}"),
             f"{row.saved / 2**20:,.1f}",
             f"{row.sent / 2**20:,.1f}",
         )
@@ -69,4 +73,4 @@ def _costs(result: Any) -> Table:
 def _facts(result: Any) -> Iterator[str]:
     for name, value in result.facts.items():
         if value not in (None, "", {}):
-            yield f"{name}: {value}"
+            yield f"{label(name)}: {value}"

@@ -146,9 +146,10 @@ def _without_counterpart(
     for (number, module), names in groups.items():
         cls, built, around = firsts[number]["owners"][names[0]]
         place = next((place for place in (built, *around) if place[0]), ("", 0))
-        more = f" and {len(names) - 1} more parameters of {module}" if names[1:] else ""
-        verb = "have" if names[1:] else "has"
-        text = f"{names[0]}{more} {verb} no counterpart in the original"
+        text = f"{names[0]} has no counterpart in the original"
+        if names[1:]:
+            more = f"{len(names) - 1} more parameters of {module}"
+            text = f"{names[0]} and {more} have no counterpart in the original"
         cls = cls if module == names[0].rpartition(".")[0] else ""
         found.append(
             Finding(

@@ -15,6 +15,7 @@ import os
 import pkgutil
 import sys
 import time
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 
@@ -37,12 +38,12 @@ def static(folder: Path) -> list[list]:
     return sorted([f.symbol, f.place.path, f.place.line] for f in result.findings)
 
 
-def run(folder: Path, layout: str, script: str = trees.SCRIPT) -> dict | None:
+def run(folder: Path, layout: str, script: str = trees.SCRIPT, flags: Sequence[str] = ()) -> dict | None:
     """The first finding of `verify --numbers`."""
     tp, pp = map(int, layout.split("x"))
     target = find(folder / script)
     places = {"original": target.original, "roots": target.roots, "renamed": target.renamed}
-    plan = verify.Plan(str(target.script), **places, tp=tp, pp=pp, limit=150)
+    plan = verify.Plan(str(target.script), **places, tp=tp, pp=pp, limit=150, script_args=tuple(flags))
     try:
         shapes = verify_shapes(plan)
         result = shapes if shapes.findings else verify_numbers(plan, shapes.known or None)
@@ -61,7 +62,7 @@ def measure(mutant: dict) -> dict:
     with trees.tree(mutant) as folder:
         os.chdir(folder)
         try:
-            ran = run(folder, mutant["layout"], mutant.get("script", trees.SCRIPT))
+            ran = run(folder, mutant["layout"], mutant.get("script", trees.SCRIPT), mutant.get("flags", ()))
             found = {"id": mutant["id"], "static": static(folder), "run": ran}
         finally:
             os.chdir(home)

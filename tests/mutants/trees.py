@@ -3,7 +3,7 @@
 A mutant is one mistake: `edits` are [file, old text, new text] against this repository, all made in order. `rule` is
 the rule that it was made for, `static` what reading finds ([symbol, path, line] of every finding that the clean tree
 does not have), `run` what `verify --numbers` says first of the training script `script`, by default that of
-Pangu-Weather (null where it finds nothing). `matrix` measures both.
+Pangu-Weather, started with `flags` (null where it finds nothing). `matrix` measures both.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
 """Whatever the user's code does, there is one clear line with its place, an end, and no process left."""
 
-import json
-import subprocess
-import sys
-
 import pytest
+
+from onescience_check.runtime.verify import numbers, shapes
 
 SCRIPT = """
 import torch
@@ -67,7 +65,7 @@ def forward_step_func(data_iterator, model):
 
     def loss_func(output):
         loss = (output - y).square().mean()
-        return loss, torch.ones(()), {"lm loss": loss.detach()}
+        return loss, torch.ones((), dtype=torch.int), {"lm loss": loss.detach()}
 
     return model(x.float()), loss_func
 
@@ -83,13 +81,11 @@ if __name__ == "__main__":
 LINE = SCRIPT[: SCRIPT.index("FAULT")].count("\n") + 1
 
 
-def shapes(tmp_path, fault: str, *flags: str) -> dict:
+def run(tmp_path, monkeypatch, fault: str, part=shapes, **options):
     script = tmp_path / "train.py"
     script.write_text(SCRIPT.replace("FAULT", fault))
-    words = ["verify", str(script), "--tp", "2", "--pp", "2", "--format", "json", *flags]
-    command = [sys.executable, "-m", "onescience_check", *words]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=200, check=False)
-    return json.loads(done.stdout)["parts"][-1]
+    monkeypatch.chdir(tmp_path)
+    return part(script, tp=2, pp=2, **options)
 
 
 @pytest.mark.parametrize(
@@ -100,10 +96,10 @@ def shapes(tmp_path, fault: str, *flags: str) -> dict:
         ("x = x + 1 if x.max() > 0 else x", "the condition was taken as true"),
     ],
 )
-def test_what_a_dry_run_cannot_tell_is_no_finding(tmp_path, fault, words):
-    part = shapes(tmp_path, fault)
-    assert part["findings"] == []
-    assert any(words in note and f"train.py:{LINE}" in note for note in part["notes"])
+def test_what_a_dry_run_cannot_tell_is_no_finding(tmp_path, monkeypatch, fault, words):
+    result = run(tmp_path, monkeypatch, fault)
+    assert result.findings == []
+    assert any(words in note and f"train.py:{LINE}" in note for note in result.notes)
 
 
 @pytest.mark.parametrize(
@@ -116,13 +112,12 @@ def test_what_a_dry_run_cannot_tell_is_no_finding(tmp_path, fault, words):
         ("keep = bytearray(40 << 30)", "crash", "more memory than --memory allows"),
     ],
 )
-def test_what_stops_the_run_is_one_finding(tmp_path, fault, kind, words):
-    part = shapes(tmp_path, fault, "--limit", "30")
-    [finding] = part["findings"]
-    assert finding["kind"] == kind
-    assert words in finding["message"]
-    assert not finding["path"] or (finding["path"], finding["line"]) == ("train.py", LINE)
+def test_what_stops_the_run_is_one_finding(tmp_path, monkeypatch, fault, kind, words):
+    [finding] = run(tmp_path, monkeypatch, fault, limit=12 if kind == "hang" else 60).findings
+    assert finding.kind == kind
+    assert words in finding.message
+    assert not finding.path or (finding.path, finding.line) == ("train.py", LINE)
 
 
-def test_a_small_model_computes_what_its_original_computes(tmp_path):
-    assert shapes(tmp_path, "pass", "--numbers")["findings"] == []
+def test_a_small_model_computes_what_its_original_computes(tmp_path, monkeypatch):
+    assert run(tmp_path, monkeypatch, "pass", numbers).findings == []

@@ -1,0 +1,50 @@
+"""What `verify` says has its Chinese beside it."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from onescience_check.checkers.frontends import verify_words
+from onescience_check.checkers.language import speaking
+
+SOURCES = Path(__file__).parents[3] / "runtime" / "verify"
+
+
+@pytest.fixture(scope="module")
+def source() -> str:
+    text = "\n".join(path.read_text("utf-8") for path in SOURCES.glob("*.py"))
+    return re.sub(r'"\s*\n\s*f?"', "", text)  # a sentence may be written on several lines
+
+
+@pytest.mark.parametrize("pair", verify_words._SENTENCES, ids=lambda pair: pair[0][:40])
+def test_a_sentence_is_one_that_the_runtime_says_and_has_the_same_fields(pair, source):
+    english, chinese = pair
+    filled = chinese.format(*(f"<{index}>" for index in range(english.count("{}"))))
+    assert all(f"<{index}>" in filled for index in range(english.count("{}")))
+    longest = max(english.split("{}"), key=len).strip(" ,:;()")
+    assert longest in source
+
+
+@pytest.mark.parametrize(
+    ("english", "chinese"),
+    [
+        (
+            "the process did not end within 30 s in forward, in stage 0",
+            "进程在 30 秒内没有结束，停在 forward，正在 stage 0",
+        ),
+        (
+            "with --recompute-granularity full: received tensor 1 is changed in place",
+            "使用 --recompute-granularity full 时：收到的第 1 个张量被原地修改",
+        ),
+        (
+            "the result is off by 0.4 of its largest number; the first difference is in what it hands to a.b",
+            "结果与原始模型相差其最大值的 0.4；最早的差别在它交给 a.b 的值",
+        ),
+        ("TypeError: what Python says", "TypeError: what Python says"),
+    ],
+)
+def test_a_reader_of_chinese_gets_chinese(english, chinese):
+    assert verify_words.said(english) == english
+    with speaking("zh"):
+        assert verify_words.said(english) == chinese
