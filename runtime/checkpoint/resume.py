@@ -12,6 +12,7 @@ from torch import nn
 from ..errors import UserError
 from ..pipeline.build import named_stages
 from ..pipeline.chunk import PipelineChunk
+from .convert import gather, part_of
 from .files import (
     Layout,
     Metadata,
@@ -88,12 +89,11 @@ def save_checkpoint(
 def load_checkpoint(root: Path, chunks: Sequence[PipelineChunk], optimizer: "MasterWeightAdamW") -> Progress:
     """Take up the newest checkpoint in `root`; call it on every rank.
 
-    The random streams are set, too, unless the number of replicas is another, or the checkpoint has been
-    converted.
+    It may have been written at another layout; each rank then reads all of it and keeps its share. The random streams
+    are set, too, unless the layout is another.
 
     Raises:
-        UserError: none is there, its layout is another, it is damaged, or its weights are those of another
-            model.
+        UserError: none is there, it is damaged, or its weights are those of another model.
     """
     from megatron.core import parallel_state
 
@@ -104,17 +104,18 @@ def load_checkpoint(root: Path, chunks: Sequence[PipelineChunk], optimizer: "Mas
         raise UserError(f"no checkpoint in {root}: leave --load out, or give the folder that --save wrote to")
     metadata = read_metadata(folder)
     layout = layout_of(chunks)
-    if metadata.layout != layout:
+    if metadata.layout.stages != layout.stages:
         raise UserError(
-            f"{folder} is laid out as {metadata.layout} ({metadata.layout.stages} stages), this run as "
-            f"{layout} ({layout.stages} stages). Convert it: "
-            f"python -m onescience_check.runtime.convert {folder} NEW_FOLDER "
-            f"--tensor-model-parallel-size {layout.tensor} --pipeline-model-parallel-size {layout.pipeline}"
+            f"{folder} holds a model of {metadata.layout.stages} stages, this one has {layout.stages}: to take its "
+            f"weights alone, use --pretrained-checkpoint {folder}"
         )
-    name = rank_file(
-        parallel_state.get_tensor_model_parallel_rank(), parallel_state.get_pipeline_model_parallel_rank()
-    )
-    content = read_part(folder, name, metadata)
+    tensor_rank = parallel_state.get_tensor_model_parallel_rank()
+    if metadata.layout == layout:
+        name = rank_file(tensor_rank, parallel_state.get_pipeline_model_parallel_rank())
+        content = read_part(folder, name, metadata)
+    else:
+        held = {number for number, _ in named_stages(chunks)}
+        content = part_of(gather(folder), held, tensor_rank, layout.tensor)
     wanted = {key for _, stage in named_stages(chunks) for key in stage_state(stage)}
     if unknown := content["model"].keys() - wanted:
         raise UserError(f"{folder} holds weights this model has not: {_some(unknown)}")
@@ -136,8 +137,6 @@ def load_weights(path: Path, chunks: Sequence[PipelineChunk]) -> None:
         UserError: names or shapes are not those of the model.
     """
     from megatron.core import parallel_state
-
-    from .convert import gather
 
     plain = gather(path).model if path.is_dir() else read_plain(path)
     rank = parallel_state.get_tensor_model_parallel_rank()

@@ -15,6 +15,7 @@ import torch.distributed as dist
 from onescience_check.runtime import process_groups
 from onescience_check.runtime.checkpoint import resume, sharding
 from onescience_check.runtime.core import mpu
+from onescience_check.runtime.errors import UserError
 from onescience_check.runtime.pipeline.build import build_chunks, named_stages
 from onescience_check.runtime.pipeline.communication import communicator_for
 from onescience_check.runtime.pipeline.schedule import run_schedule
@@ -83,6 +84,8 @@ def check_layout(argv: list[str], path: Path) -> str | None:
 
     chunks = build_chunks(toy_train.model_provider)
     resume.load_weights(path, chunks)
+    if problem := weights_of_another_model(plain, chunks, path.with_suffix(".other.pt")):
+        return problem
     iterators = [iter(batches) for _ in chunks]
     communicator = communicator_for(chunks, host_staged=False)
     reports = run_schedule(
@@ -105,6 +108,18 @@ def check_layout(argv: list[str], path: Path) -> str | None:
             if not error <= TOLERANCE * whole.abs().max().item():
                 return f"gradient of {name} is off by {error:.3g}, largest {whole.abs().max().item():.3g}"
     return None
+
+
+def weights_of_another_model(plain: torch.nn.Module, chunks, path: Path) -> str | None:
+    """Whether a layer too many is refused on every rank, also where no stage has it."""
+    if dist.get_rank() == 0:
+        torch.save({**plain.state_dict(), "layer9.weight": torch.zeros(1)}, path)
+    dist.barrier()
+    try:
+        resume.load_weights(path, chunks)
+    except UserError as error:
+        return None if "weights this model has not: layer9.weight" in str(error) else str(error)
+    return "weights of another model were taken"
 
 
 if __name__ == "__main__":
