@@ -69,6 +69,8 @@ def counts_values(node: ast.expr, scope: Scope) -> bool:
 def float_count(binding: LossBinding, node: ast.expr, scope: Scope) -> str:
     """How a token count is seen to be floating: a sum of what the step makes a float; empty where it is not."""
     node = _followed(node, scope)
+    if _makes_float(node):
+        return f"`{ast.unparse(node)}`"
     if _method(node) != "sum" or any(
         _method(part) in _WHOLE for part in walk(node) if isinstance(part, ast.Call)
     ):
@@ -81,6 +83,19 @@ def float_count(binding: LossBinding, node: ast.expr, scope: Scope) -> str:
         return ""
     made = _bound(given[0], binding.scope)
     return f"`{ast.unparse(made[0])}`" if made and all(_is_float(value) for value in made) else ""
+
+
+def _makes_float(node: ast.expr) -> bool:
+    """A new tensor of floats: `torch.ones(())`, or `torch.tensor` of an expression with a float in it."""
+    name = (dotted_name(node.func) or "") if isinstance(node, ast.Call) else ""
+    if not isinstance(node, ast.Call) or any(word.arg in ("dtype", None) for word in node.keywords):
+        return False
+    if name in ("torch.ones", "torch.zeros"):
+        return True
+    parts = walk(node.args[0]) if name in ("torch.tensor", "torch.as_tensor") and node.args else []
+    if any(isinstance(part, ast.Call) for part in parts):
+        return False
+    return any(isinstance(part, ast.Constant) and type(part.value) is float for part in parts)
 
 
 def _given(binding: LossBinding, name: str) -> ast.expr | None:

@@ -22,7 +22,7 @@ class Originals:
         self._found: dict[int, ClassFacts | None] = {}
         self._by_name: dict[str, list[ClassFacts]] = {}
         for cls in project.classes():
-            self._by_name.setdefault(_plain(cls.name), []).append(cls)
+            self._by_name.setdefault(plain_name(cls.name), []).append(cls)
 
     def of(self, family: Family) -> ClassFacts | None:
         """The original of a family: in `models/pangu/` for `models/pangu_distributed_4stage/`, else beside the stages.
@@ -39,11 +39,11 @@ class Originals:
         own = {id(stage.cls) for stage in family.stages}
         named = [
             cls
-            for cls in self._by_name.get(_plain(family.name), ())
+            for cls in self._by_name.get(plain_name(family.name), ())
             if id(cls) not in own and self.project.is_module_class(cls) and not stages.is_inner(cls)
         ]
         folder = holder.path.parent
-        model = _plain(folder.name)
+        model = plain_name(folder.name)
         groups = (
             [
                 cls
@@ -58,7 +58,7 @@ class Originals:
         return next((found[0] for found in groups if len(found) == 1), None)
 
 
-def _plain(name: str) -> str:
+def plain_name(name: str) -> str:
     """`PanguDistributed_4stage` and `pangu` are one name."""
     before = ""
     while name != before:

@@ -52,11 +52,23 @@ def rolls_of(module: ModuleFacts) -> Iterator[tuple[ast.FunctionDef, list[Roll]]
 def of_two_methods(
     module: ModuleFacts, found: list[tuple[ast.FunctionDef, list[Roll]]]
 ) -> Iterator[tuple[ast.FunctionDef, list[Roll]]]:
-    """The two rolls of a class that shifts in one method and restores in another, with the one that restores."""
+    """The two rolls of a class that shifts in one method and restores in another, with the one that restores.
+
+    The same for the only two functions of a file that roll, where the name of the second says that it restores.
+    """
     for cls in module.classes.values():
         own = [(function, rolls) for function, rolls in found if cls.methods.get(function.name) is function]
         if len(own) == 2 and all(len(rolls) == 1 for _, rolls in own):
             yield own[1][0], [roll for _, rolls in own for roll in rolls]
+    top = [(function, rolls) for function, rolls in found if function in module.tree.body]
+    if len(found) == len(top) == 2 and all(len(rolls) == 1 for _, rolls in top):
+        if _RESTORES.search(top[1][0].name) and not _RESTORES.search(top[0][0].name):
+            yield top[1][0], [roll for _, rolls in top for roll in rolls]
+
+
+def same_again(rolls: list[Roll]) -> bool:
+    """Whether of two functions that shift and restore, the second shifts in the same direction once more."""
+    return len(rolls) == 2 and _same(*rolls) and all(roll.is_forward for roll in rolls)
 
 
 def half_undone(function: ast.FunctionDef, rolls: list[Roll], alone: bool) -> Iterator[tuple[Roll, str]]:
@@ -100,6 +112,8 @@ def _attends_between(function: ast.FunctionDef, first: Roll, second: Roll) -> bo
 
 
 _WINDOWS = re.compile(r"attn|attention|window|merge|partition")
+
+_RESTORES = re.compile(r"(^|_)(merge|join|reverse|restore|undo|unshift|unpartition|departition)")
 
 _MERGES = re.compile(r"(^|_)(merge|reverse|unpartition|departition)")
 

@@ -58,7 +58,7 @@ STAGES = (
           "boundary-layout-changed", stages.received_tensors),
     Check("drop_path slices are those of the original", "1.4", "drop-path-not-from-total-depth", against.drop_path),
     Check("Layers are recomputed with checkpoint()", "1.4", "stage-not-checkpointed checkpoint-of-non-tensor "
-          "checkpoint-flag-missing", stages.recomputed),
+          "checkpoint-flag-missing recompute-branch-wrong", stages.recomputed),
     Check("The work of the stages is within 20 % of their mean", "Principle 9 (balance)", "stage-imbalance",
           against.balance),
     Check("No needless copies, no unused modules, no dynamic batch size", "1.4; Principle 9 (balance)",
@@ -69,7 +69,8 @@ STAGES = (
     Check("The stages together hold the original's layers, so that its weights load", "Important principles; 1.4",
           "depth-differs-from-original layer-split-drops-remainder final-norm-on-every-stage layer-range-unset",
           against.original_depths),
-    Check("Stages and modules compute what the original computes", "1.2", "differs-from-original", against.compared),
+    Check("Stages and modules compute what the original computes", "1.2",
+          "differs-from-original training-differs-from-original", against.compared),
     Check("Weights can be saved: sharded_state_dict or state_dict_for_save_checkpoint", "beyond the guide",
           "stage-checkpoint-methods-missing file-name-lacks-axis saved-state-not-restored", stages.saved),
 )  # fmt: skip
@@ -121,7 +122,7 @@ TENSOR = (
           "sp-dropout-not-forked sp-gather-grad-of-replicated local-grad-norm grad-norm-counts-replicas "
           "none-on-some-ranks stage-only-attribute-used seed-of-wrong-axis stages-seeded-alike tied-weight-unsynced "
           "replicated-parameter-unsynced same-init-on-all-ranks collective-result-discarded sharded-parameter-unmarked "
-          "rng-fork-misplaced marked-gradients-unsummed "
+          "rng-fork-misplaced dropout-in-evaluation marked-gradients-unsummed "
           "auxiliary-loss-dropped offset-ignored rng-tracker-not-seeded clipped-before-complete "
           "collective-without-autograd partition-mark-wrong local-reduction-used column-input-not-copied "
           "rank-offset-missing share-divided-again rank-part-misplaced index-not-local "
@@ -140,8 +141,8 @@ TRAINING = (
           "stage-shapes-count stage-shapes-mismatch stage-shapes-hard-coded stage-shapes-batch "
           "schedule-argument-mismatch stage-shapes-not-attached", training.stage_shapes),
     Check("The stage map holds every rank", "3.1", "stage-map-incomplete", training.stage_map),
-    Check("dataset_provider returns Datasets, not DataLoaders", "3.3", "provider-returns-dataloader",
-          training.dataset_provider),
+    Check("dataset_provider returns Datasets, not DataLoaders", "3.3",
+          "provider-returns-dataloader dataset-splits-confused", training.dataset_provider),
     Check("loss_func gets the label by closure or partial, and returns (loss, num_tokens, dict)", "3.2",
           "loss-label-binding loss-return-contract loss-output-arity loss-scaled-wrongly batch-items-confused",
           training.loss),
@@ -159,7 +160,8 @@ TRAINING = (
     Check("Imports come from the framework, and model_provider has its signature", "3, 3.1",
           "foreign-training-import import-not-exported model-provider-signature multi-tensor-on-stock-schedule",
           training.model_provider),
-    Check("Every YAML key that is read is there", "Principle 8", "yaml-key-missing yaml-key-unread",
+    Check("Every YAML key that is read is there", "Principle 8",
+          "yaml-key-missing yaml-key-unread config-values-impossible",
           training.yaml_files),
     Check("The script lies in {model}_distributed", "Place of the training script", "training-script-location",
           training.scripts),

@@ -89,8 +89,16 @@ class BatchItemsConfused(Rule):
                     labels += _taken(binding.loss, step)
                 given = [found for value in inputs if (found := _item(value, step, reads)) is not None]
                 wanted = [found for value in labels if (found := _item(value, step, reads)) is not None]
-                same = len(given) == len(wanted) == 1 and given[0][0] == wanted[0][0] == 0
-                if same and _has_target(script):
+                same = len(given) == len(wanted) == 1 and given[0][0] == wanted[0][0]
+                if same and wanted[0][0] == 1:
+                    yield self.finding(
+                        place_of(step.module, given[0][1]),
+                        object=step.function.name if step.function is not None else "",
+                        evidence=(at(Site(step.module, wanted[0][1]), tr("the label is taken here")),),
+                        message="the input is item 1 of the batch, which is the label too: the model sees the answer",
+                        advice="Give the model the input, item 0.",
+                    )
+                elif same and wanted[0][0] == 0 and _has_target(script):
                     yield self.finding(
                         place_of(step.module, wanted[0][1]),
                         object=step.function.name if step.function is not None else "",

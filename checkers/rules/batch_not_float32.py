@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
 
 _CONVERTS = re.compile(r"\.float\(|float32|float16|dtype|half\(|autocast")
+_COUNT = re.compile(r"dtype=torch\.(int\w*|long|bool)\b")
 _CONVERTS_IN_LOSS = re.compile(r"\.float\(|float32|float16|half\(|autocast|type_as|\.to\(")
 _WHOLE_NUMBERS = re.compile(r"token|input_ids|mask|text|position|index|graph|seq", re.IGNORECASE)
 
@@ -181,7 +182,7 @@ def _model_inputs(script: TrainingScript, step: Scope) -> Iterator[tuple[ast.exp
 def _loss_inputs(script: TrainingScript, step: Scope) -> Iterator[tuple[ast.expr, str]]:
     """What is bound to a loss function that can be seen and converts nothing."""
     for binding in loss_bindings(script, step):
-        if not _CONVERTS.search(ast.unparse(binding.function)):
+        if not _CONVERTS.search(_COUNT.sub("", ast.unparse(binding.function))):
             for value in (*binding.bound, *binding.named.values()):
                 yield value, tr("the loss `%(name)s`", name=getattr(binding.function, "name", "lambda"))
         loss = binding.loss

@@ -107,10 +107,10 @@ class BlockNumbersRestart(Rule):
         if numbered is None:
             return
         first, period = numbered
-        if first is None and done % period == 0:
+        if first is None and period is not None and done % period == 0:
             return
         start = 0 if first is None else integer(stack.given.get(first))
-        if start is None or start == done:
+        if start is None or start == done or (period is None and start > 0):
             return
         problem = tr(
             "`%(attr)s` begins at block %(start)s here, and %(done)s of its blocks are on the stages before",
@@ -135,15 +135,17 @@ class BlockNumbersRestart(Rule):
         )
 
 
-def _numbering(project: Project, stack: Stack) -> tuple[str | None, int] | None:
-    """The parameter with the number of the first block, and after how many blocks their kinds repeat; None where the
-    number of a block decides nothing."""
+def _numbering(project: Project, stack: Stack) -> tuple[str | None, int | None] | None:
+    """The parameter with the number of the first block, and after how many blocks their kinds repeat; None for that
+    where the number only names the blocks. None where the number of a block decides nothing."""
     classes = [module.classes[stack.style] for module in project.modules if stack.style in module.classes]
     init = project.method(classes[0], "__init__") if len(classes) == 1 else None
     if init is None:
         return None
     names = {arg.arg for arg in (*init[1].args.args, *init[1].args.kwonlyargs)}
     for node in walk(init[1]):
+        if isinstance(node, ast.DictComp) and (offset := _named_from(node, names)) is not None:
+            return offset, None
         loops = node.generators if isinstance(node, ast.ListComp | ast.GeneratorExp | ast.DictComp) else []
         for target, source in [(part.target, part.iter) for part in loops] + (
             [(node.target, node.iter)] if isinstance(node, ast.For) else []
@@ -156,6 +158,17 @@ def _numbering(project: Project, stack: Stack) -> tuple[str | None, int] | None:
                 return None, period
             first = dotted_name(source.args[0])
             return (first, period) if first in names else None
+    return None
+
+
+def _named_from(node: ast.DictComp, names: set[str]) -> str | None:
+    """`first` of `{str(first + index): … for index in range(count)}`: the parameter that names are counted from."""
+    for part in walk(node.key):
+        if isinstance(part, ast.BinOp) and isinstance(part.op, ast.Add):
+            sides = {as_code(part.left), as_code(part.right)}
+            counted = {as_code(loop.target) for loop in node.generators}
+            if sides & counted and (found := sides & names):
+                return found.pop()
     return None
 
 

@@ -159,10 +159,13 @@ class DropPathNotFromTotalDepth(Rule):
     def _against(self, family: Family, mine: list[Stack], theirs: dict[str, Stack]) -> Iterator[Finding]:
         """Compare layer by layer with the original; a layer may be split over stages."""
         for attr, wanted in theirs.items():
-            parts = [stack for stack in mine if stack.attr == attr and _is_full(stack)]
-            total, start = sum(len(stack.rates or ()) for stack in parts), 0
-            for stack in parts:
-                rates, expected = stack.rates or (), wanted.rates or ()
+            named = [stack for stack in mine if stack.attr == attr]
+            cut = wanted.rated if _is_full(wanted) else None
+            taken = [(stack, stack.rates_taken(stack.rated == cut)) for stack in named]
+            parts = [(stack, rates) for stack, rates in taken if rates]
+            total, start = sum(len(rates) for _, rates in parts), 0
+            for stack, rates in parts:
+                expected = wanted.rates or ()
                 if total == len(expected):
                     expected = expected[start : start + len(rates)]
                     right = same(expected, rates)

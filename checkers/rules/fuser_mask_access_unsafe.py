@@ -88,10 +88,15 @@ class FuserMaskAccessUnsafe(Rule):
                     object=forward.cls.name,
                     fix=fix,
                     hint=hint,
-                    decided=by_key or objects is False,
+                    decided=by_key or objects is False or _is_optional(forward),
                     read=f'{name}["mask"]' if by_key else f"{name}.mask",
                     cls=forward.cls.name,
                 )
+
+
+def _is_optional(forward: DictForward) -> bool:
+    """Whether the forward itself says of dicts that they may lack the mask: objects then may, too."""
+    return f'{forward.name}.get("mask"' in forward.cls.module.text_of(forward.method)
 
 
 def _repair(forward: DictForward, node: ast.expr, safe_read: str) -> tuple[str, Fix | None]:

@@ -6,9 +6,13 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ..facts.nodes import walk
 from ..finding import Finding
 from ..language import tr
 from ..project.boundary import Boundaries, Sent
+from ..project.originals import Originals
+from ..project.project import Project, dotted_name
+from ..project.stages import Stage
 from ..rule import Rule, Symptom
 from ..tpstate.fixes import replace, unsafe
 from ..tpstate.verdicts import place_of
@@ -108,6 +112,41 @@ class LastStagePacksPassthrough(Rule):
                         name=sent.name or tr("element %(index)s", index=sent.index),
                     )
                     break
+            else:
+                yield from self._several(analysis.project, flow.stage)
+
+    def _several(self, project: Project, stage: Stage) -> Iterator[Finding]:
+        """A tuple of the stage's own results, where the original returns one."""
+        original = project.knowledge(Originals).of(stage.family)
+        first = project.method(original, "forward") if original is not None else None
+        forward = stage.cls.methods.get("forward")
+        if original is None or first is None or forward is None:
+            return
+        theirs = _returned(first[1])
+        for value in _returned(forward) if all(map(_is_one, theirs)) else ():
+            if isinstance(value, ast.Tuple) and (len(value.elts) == 1 or all(map(_is_tensor, theirs))):
+                yield self.finding(
+                    place_of(stage.cls.module, value),
+                    object=stage.cls.name,
+                    message="the last stage `%(cls)s` returns a tuple; the original `%(original)s` returns one result",
+                    advice="Return the result alone, as the original does.",
+                    cls=stage.cls.name,
+                    original=original.name,
+                )
+
+
+def _returned(function: ast.FunctionDef) -> list[ast.expr]:
+    return [node.value for node in walk(function) if isinstance(node, ast.Return) and node.value is not None]
+
+
+def _is_one(value: ast.expr) -> bool:
+    return isinstance(value, ast.Call | ast.BinOp)
+
+
+def _is_tensor(value: ast.expr) -> bool:
+    """Whether a result is one tensor: a sum, or what a function of torch gives."""
+    name = (dotted_name(value.func) or "") if isinstance(value, ast.Call) else ""
+    return isinstance(value, ast.BinOp) or name.split(".")[0] in ("torch", "F")
 
 
 def _result_alone(sent: Sent) -> str:

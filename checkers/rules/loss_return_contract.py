@@ -179,7 +179,7 @@ def _wrong_count(script: TrainingScript, binding: LossBinding, value: ast.expr) 
         return tr("a mean beside `%(count)s`, by which it is divided once more", count=ast.unparse(count))
     made = float_count(binding, count, loss)
     if made:
-        return tr("a floating count, a sum of %(made)s, which the schedule adds to a whole number", made=made)
+        return tr("a floating count, from %(made)s, which the schedule adds to a whole number", made=made)
     return None
 
 

@@ -7,8 +7,12 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ..facts.module import ModuleFacts
 from ..facts.nodes import walk
 from ..finding import Finding
+from ..language import tr
+from ..project.loop_offsets import miscounts
+from ..project.project import Project
 from ..rule import Rule, Symptom
 from ..spmd.axes import varies
 from ..spmd.frames import Frame, functions, returns
@@ -93,6 +97,40 @@ class OffsetIgnored(Rule):
                     function=frame.scope.function.name if frame.scope.function is not None else "",
                     offset=name,
                 )
+        for module in analysis.project.modules:
+            if "range(" in module.text and module.says(_STAGES) and not analysis.project.is_framework(module):
+                yield from self._loops(analysis.project, module)
+
+    def _loops(self, project: Project, module: ModuleFacts) -> Iterator[Finding]:
+        """Loops over the blocks of a stage, and lists that are indexed without, or against, their first number."""
+        for function in walk(module.tree):
+            if not isinstance(function, ast.FunctionDef) or function.name != "__init__":
+                continue
+            for found in miscounts(function):
+                if not _is_passed(project, module, found.offset):
+                    continue
+                problem = (
+                    tr(
+                        "`%(index)s` counts from 0 here, and `%(offset)s` is subtracted",
+                        index=found.index,
+                        offset=found.offset,
+                    )
+                    if found.subtracted
+                    else tr(
+                        "`%(index)s` begins at `%(offset)s`, and `%(counted)s` begins at 0",
+                        index=found.index,
+                        offset=found.offset,
+                        counted=found.counted,
+                    )
+                )
+                yield self.finding(
+                    place_of(module, found.node),
+                    object=function.name,
+                    message="%(problem)s: the index is another where a stage begins later",
+                    advice="Index `%(counted)s` by the number in this stage, name blocks by the number in the model.",
+                    problem=problem,
+                    counted=found.counted,
+                )
 
 
 def _unread(function: ast.FunctionDef) -> Iterator[ast.arg]:
@@ -104,6 +142,15 @@ def _unread(function: ast.FunctionDef) -> Iterator[ast.arg]:
     for arg in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs):
         if _OFFSET.fullmatch(arg.arg) and arg.arg not in named and "locals" not in named:
             yield arg
+
+
+def _is_passed(project: Project, module: ModuleFacts, name: str) -> bool:
+    """Whether another file of the tree gives the parameter something but 0."""
+    given = re.compile(rf"\b{name}=(?!0\b)[\w(]")
+    return any(
+        other is not module and f"{name}=" in other.text and given.search(other.text)
+        for other in project.modules
+    )
 
 
 def _is_text(node: ast.stmt) -> bool:

@@ -112,6 +112,8 @@ def _problem(script: TrainingScript, provider: Names, value: ast.expr) -> str | 
     if isinstance(value, ast.ListComp | ast.GeneratorExp) and _is_loader(script, provider, value.elt):
         return tr("DataLoaders, each `%(elt)s`", elt=ast.unparse(value.elt))
     if not isinstance(value, ast.Tuple):
+        if isinstance(value, ast.Call) and (dotted_name(value.func) or "").endswith("Dataset"):
+            return tr("one data set")
         return tr("one DataLoader") if _is_loader(script, provider, value) else None
     if any(isinstance(item, ast.Starred) for item in value.elts):
         return None

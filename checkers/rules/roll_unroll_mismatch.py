@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ..facts.module import ModuleFacts
 from ..finding import Finding
 from ..language import listed, tr
-from ..project.rolls import Roll, half_undone, of_two_methods, rolls_of, undone_otherwise
+from ..project.rolls import Roll, half_undone, of_two_methods, rolls_of, same_again, undone_otherwise
 from ..rule import Rule, Symptom
 from ..tpstate.events import Site
 from ..tpstate.fixes import replace, unsafe
@@ -68,6 +68,8 @@ class RollUnrollMismatch(Rule):
             for function, rolls in of_two_methods(module, found):
                 for odd, other, entries in undone_otherwise(rolls, restoring=True):
                     yield self._finding(module, function, odd, other, entries)
+                if same_again(rolls):
+                    yield self._half(module, function, rolls[1], "again")
             alone = sum(len(rolls) for _, rolls in found) == 1
             for function, rolls in found:
                 for roll, how in half_undone(function, rolls, alone):

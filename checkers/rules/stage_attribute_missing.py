@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..facts.module import ClassFacts
-from ..facts.nodes import walk
+from ..facts.nodes import as_code, walk
 from ..finding import Finding, Fix
 from ..project.stage_classes import attributes_set, constructor, hidden_base, parameters
 from ..project.stages import Stage, Stages
 from ..rule import Rule, Symptom
-from ..tpstate.fixes import lines_after, safe
+from ..tpstate.fixes import lines_after, replace, safe, unsafe
 from ..tpstate.verdicts import place_of
 
 if TYPE_CHECKING:
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 _WRAPS = re.compile(r"self\.module\s*=|add_module\(\s*['\"]module['\"]")
 
 _REQUIRED = ("pre_process", "share_embeddings_and_output_weights", "config")
+
+_SHARED = "share_embeddings_and_output_weights"
 
 
 class StageAttributeMissing(Rule):
@@ -104,6 +106,23 @@ class StageAttributeMissing(Rule):
                             line=f"self.{name} = {value}",
                         )
             yield from self._placeholder(analysis, stage)
+            yield from self._shared(stage)
+
+    def _shared(self, stage: Stage) -> Iterator[Finding]:
+        """`self.share_embeddings_and_output_weights = True` in a stage without such weights."""
+        cls = stage.cls
+        if stage.rank is None or "shared_embedding_or_output_weight" in cls.module.text:
+            return
+        for node in walk(cls.node) if f"{_SHARED} = True" in cls.text else ():
+            if isinstance(node, ast.Assign) and as_code(node) == f"self.{_SHARED} = True":
+                yield self.finding(
+                    place_of(cls.module, node),
+                    object=cls.name,
+                    fix=unsafe(replace(cls.module, node.value, "None")),
+                    message="stage `%(cls)s` says that it shares embedding and output weights, and it has none",
+                    advice="Write `self.share_embeddings_and_output_weights = None`.",
+                    cls=cls.name,
+                )
 
     def _placeholder(self, analysis: Analysis, stage: Stage) -> Iterator[Finding]:
         """`self.config = None` that nothing fills in later."""

@@ -6,7 +6,7 @@ import ast
 
 from ..language import tr
 from . import calls, dimensions, layers, moves, placements, tokens
-from .events import BiasOnPartial, ShardedEscape, WeightTaken
+from .events import BiasOnPartial, Dropped, ShardedEscape, WeightTaken
 from .interpreter import Interpreter
 from .parameter_events import RawColumn
 from .provider_table import COLUMN
@@ -57,10 +57,15 @@ def product_of(interp: Interpreter, name: str, args: tuple[Value, ...], node: as
     return interp.lift(lambda a, b: matmul(interp, a, b, node), operands[0], operands[1])
 
 
-def attention_of(interp: Interpreter, query: Value, rest: tuple[Value, ...], node: ast.expr) -> Value:
+def attention_of(
+    interp: Interpreter, query: Value, rest: tuple[Value, ...], kwargs: Kwargs, node: ast.expr
+) -> Value:
     for value in (query, *rest[:2]):
         calls.as_tensor(interp, value, node, tr("it is passed to `scaled_dot_product_attention`"))
     query = query.output if isinstance(query, Pair) else query
+    rate = interp.settle(kwargs.get("dropout_p", Const(0)))
+    if isinstance(query, Tensor) and not (isinstance(rate, Const) and not rate.value):
+        interp.emit(Dropped, node, tensor=query)
     if isinstance(query, Tensor) and query.state is State.SHARDED:
         return moves.moved(query).but(sizes=query.sizes, axis=query.axis)
     value = interp.settle(rest[1]) if len(rest) > 1 else UNKNOWN

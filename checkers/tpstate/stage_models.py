@@ -69,6 +69,12 @@ class Stack:
             return self.depth
         return self.depth - self.grouped
 
+    def rates_taken(self, is_cut: bool) -> tuple[float, ...]:
+        """The rates of the blocks, where there are as many; of too many the first ones, where it `is_cut` so."""
+        rates, count = self.rates or (), self.rated
+        is_enough = count is not None and (len(rates) == count or (is_cut and len(rates) > count))
+        return rates[:count] if is_enough else ()
+
     @property
     def cost(self) -> int | None:
         """Multiplications of one sample: depth x tokens x (12 dim^2 + 2 window dim), as in a transformer block.

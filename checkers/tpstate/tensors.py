@@ -162,7 +162,7 @@ def function(
     if name in ("matmul", "bmm", "mm", "baddbmm", "einsum", "addmm", "dot"):
         return matrix_products.product_of(interp, name, args, node)
     if name == "scaled_dot_product_attention":
-        return interp.lift(lambda q: matrix_products.attention_of(interp, q, args[1:], node), args[0])
+        return interp.lift(lambda q: matrix_products.attention_of(interp, q, args[1:], kwargs, node), args[0])
     if name == "linear" and not is_method:
         return interp.lift(
             lambda x: matrix_products.functional_linear(interp, x, args[1:], kwargs, node), args[0]

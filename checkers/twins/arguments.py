@@ -10,7 +10,7 @@ from ..facts.module import ClassFacts, ModuleFacts
 from ..project.registries import registries
 from .expressions import trace
 from .frames import Frame, Side
-from .names import INFRASTRUCTURE, plain
+from .names import INFRASTRUCTURE, TORCH_DEFAULTS, plain
 from .nodes import Node, Spot
 from .traced import constructor
 
@@ -61,8 +61,9 @@ class Arguments:
 
     def _default(self, silent: Node, name: str, given: Node) -> tuple[bool, Node | None]:
         """Whether the class takes a parameter, and its default."""
-        if silent.value == "Linear" and name == "bias":
-            return True, self._trace(ast.Constant(True), given.spot.module)
+        if name in TORCH_DEFAULTS.get(str(silent.value), ()) and not isinstance(silent.ref, ClassFacts):
+            usual = ast.Constant(TORCH_DEFAULTS[str(silent.value)][name])
+            return True, self._trace(usual, given.spot.module)
         style = silent.arg("style")
         cls = self._styles.get(str(style.value)) if style is not None else silent.ref
         if not isinstance(cls, ClassFacts):

@@ -8,17 +8,17 @@ from dataclasses import replace
 
 from ..language import tr
 from ..project.project import FunctionRef
+from .anchors import anchored
 from .arguments import Arguments
 from .difference import Difference
 from .frames import OwnLayer, Side
+from .graphs import guarded, has_parameter, is_count, operations, unmatched, within
 from .held import renamed
-from .names import COMMUTATIVE, CONTRASTS, INITIALISERS, OPERATORS, VIEWS, plain
+from .names import COMMUTATIVE, CONTRASTS, INITIALISERS, VIEWS, plain
 from .nodes import Node, Spot, reachable
 from .probe import Probe, Unknown, same
 
 _ENOUGH = 0.6
-_DEEP = 4
-_SYMBOLS = frozenset(OPERATORS.values())
 
 
 class Comparison:
@@ -35,10 +35,11 @@ class Comparison:
         self._done: set[tuple[int, int]] = set()
         self._all_decided = False
         self._shared: set[str] = set()
+        self._uneven = 0
 
     def results(self, a: Node, b: Node) -> list[Difference] | None:
         """Compare what two methods return; None where they are not alike enough."""
-        first, second = _bag(a), _bag(b)
+        first, second = operations(a), operations(b)
         most = max(first.total(), second.total(), 1)
         if (first & second).total() / most < _ENOUGH:
             return None
@@ -48,6 +49,8 @@ class Comparison:
         self._shared = own & other
         self._all_decided = first == second
         found = self.of(a, b, a.spot, b.spot)
+        for theirs, mine in anchored(a, b):
+            found += self.of(theirs, mine, theirs.spot, mine.spot)
         self._all_decided = False
         return found
 
@@ -63,7 +66,7 @@ class Comparison:
             if isinstance(a.ref, OwnLayer) and a.ref == b.ref:  # compared where both are built
                 return self.of(a.args[0], b.args[0], a.spots[0], b.spots[0])
             return self._other_operation(a, b, there, here)
-        if a.op == "call" and a.args[0].key != b.args[0].key and (path := _within(b, a) or _within(a, b)):
+        if a.op == "call" and a.args[0].key != b.args[0].key and (path := within(b, a) or within(a, b)):
             return [self._difference(a, b, there, here, decided=all(map(self._is_known, path)))]
         if a.op == "new":
             return self._built(a, b, there, here)
@@ -76,13 +79,14 @@ class Comparison:
     def _as_numbers(self, a: Node, b: Node) -> bool | None:
         """Whether two values that follow from the constructor's arguments are equal; None where they do not follow."""
         pairs = [(probe.of(a), probe.of(b)) for probe in self.probes]
-        if any(Unknown in pair for pair in pairs):
-            return None
+        if any(Unknown in pair for pair in pairs[:2]):
+            is_choice = a.op == b.op and a.op in ("or", "and", "if") and Unknown not in pairs[2]
+            return False if is_choice and not same(*pairs[2]) and has_parameter(b) else None
         equal = [same(*pair) for pair in pairs]
         if equal[0] and not equal[1]:
             # With the defaults they are equal. One that is written down where the other follows an argument is no
             # fault of the conversion; two that follow different arguments are.
-            return not (_has_parameter(a) and _has_parameter(b))
+            return not (has_parameter(a) and has_parameter(b))
         return equal[0]
 
     # -- operations ------------------------------------------------------------------------------------------------
@@ -95,11 +99,11 @@ class Comparison:
                 inner = whole.args[0]
                 return self.of(other, inner, there, here) if is_mine else self.of(inner, other, there, here)
         for whole, other, is_mine in ((a, b, False), (b, a, True)):
-            if (inner_ := _guarded(whole)) is not None:
+            if (inner_ := guarded(whole)) is not None:
                 return self.of(other, inner_, there, here) if is_mine else self.of(inner_, other, there, here)
-        if (path := _within(b, a)) is not None:
+        if (path := within(b, a)) is not None:
             return [self._difference(a, b, there, here, decided=all(map(self._is_known, path)))]
-        if (path := _within(a, b)) is not None:
+        if (path := within(a, b)) is not None:
             return [self._difference(a, b, there, here, decided=all(map(self._is_known, path)))]
         fits = self._is_known(b) or b.op != "getitem"
         return [self._difference(a, b, there, here, decided=fits and self._contrast(a, b))]
@@ -107,6 +111,8 @@ class Comparison:
     def _contrast(self, a: Node, b: Node) -> bool:
         if self._all_decided or any(a.op in group and b.op in group for group in CONTRASTS):
             return True
+        if b.op == "const" and b.value is None and a.op not in ("param", "const"):
+            return all(map(self._is_known, reachable(a)))
         if {a.op, b.op} in ({"param", "const"}, {"self", "const"}):
             return self._is_known(a) and self._is_known(b) and (b.op != "const" or b.value is None)
         if a.op.removeprefix("f:") in INITIALISERS and not self._foreign(a, b):
@@ -125,8 +131,10 @@ class Comparison:
             return self._is_known(node.args[0]) and not self._is_dropout(node.args[0])
         if node.op == "self":
             return node.value in self.theirs and node.value in self.mine
-        if node.op == "getitem" and node.args[0].op == "received":
-            return False  # what the stage before sends does not fit: rules of its own say so
+        if node.op == "getitem":
+            if node.args[0].op == "received":
+                return False  # what the stage before sends does not fit: rules of its own say so
+            return all(self._is_known(part) for part in reachable(node.args[1]))
         if node.op in ("opaque", "local", "global", "each"):
             return False
         if node.op.startswith("f:"):
@@ -156,16 +164,20 @@ class Comparison:
     def _operands(self, a: Node, b: Node, there: Spot, here: Spot) -> list[Difference]:
         pairs = list(zip(a.args, b.args, a.spots, b.spots, strict=False))
         if a.op in COMMUTATIVE:
-            pairs = _unmatched(pairs)
+            pairs = unmatched(pairs)
         unequal = [pair for pair in pairs if pair[0].key != pair[1].key]
         if a.op == "f:reshape":
             unequal = [pair for pair in pairs[:1] if pair[0].key != pair[1].key]
         if len(unequal) > 1 and Counter(p[0].key for p in unequal) == Counter(p[1].key for p in unequal):
             return [self._difference(a, b, there, here, what=tr("the order differs"))]
         if a.op == "getitem" and unequal and unequal[0][0] is a.args[1]:
-            known = all(node.args[1].op == "const" for node in (a, b))
+            index = [node.args[1] for node in (a, b)]
+            known = all(node.op == "const" for node in index)
+            known = known or (not self._uneven and all(map(is_count, index)))
             return [self._difference(a, b, there, here, decided=known)]
         found: list[Difference] = []
+        uneven = a.op in ("comp", "loop") and unequal[:1] == pairs[:1]
+        self._uneven += uneven
         if a.op == "call" and a.args[0].key != b.args[0].key:
             callee = self.of(a.args[0], b.args[0], there, here)
             if any(difference.decided for difference in callee):
@@ -173,6 +185,7 @@ class Comparison:
             found, unequal = callee, [pair for pair in unequal if pair[0] is not a.args[0]]
         for theirs, mine, there_, here_ in unequal:
             found += self.of(theirs, mine, there_, here_)
+        self._uneven -= uneven
         if a.op in ("loop", "append") and not all(difference.decided for difference in found):
             return [replace(difference, decided=False) for difference in found]  # built or run in another way
         return found
@@ -222,71 +235,3 @@ class Comparison:
         self, a: Node, b: Node, there: Spot, here: Spot, *, what: str = "", decided: bool = True
     ) -> Difference:
         return Difference(there, here, what, (a, b), decided or self._all_decided)
-
-
-def _bag(node: Node) -> Counter[str]:
-    """The operations of a graph, each as often as it is there; views and numbers left out."""
-    skipped = {
-        "const",
-        "param",
-        "self",
-        "seq",
-        "getitem",
-        "global",
-        "attr",
-        "input",
-        "each",
-        "carried",
-        "dict",
-        "config",
-    }
-    found: Counter[str] = Counter()
-    for part in reachable(node):
-        if part.op not in skipped and part.op.removeprefix("f:") not in VIEWS:
-            name = f"call {part.args[0].value}" if part.op == "call" else part.op
-            found["loop" if name == "first turn" else name] += 1
-    return found
-
-
-def _has_parameter(node: Node) -> bool:
-    return any(part.op == "param" for part in reachable(node))
-
-
-def _guarded(node: Node) -> Node | None:
-    """What a value is where its `None` test finds something: guards are written on one side only."""
-    if node.op == "if" and node.args[0].op == "is":
-        if any(arg.op == "const" and arg.value is None for arg in node.args[0].args):
-            return node.args[2]
-    return None
-
-
-def _within(whole: Node, part: Node, depth: int = _DEEP) -> list[Node] | None:
-    """The operations that a value goes through besides, where the other side takes it as it is."""
-    if whole.op in ("const", "param"):
-        return None
-    for arg in whole.args:
-        if arg.key == part.key and part.op not in ("const", "param", "each"):
-            return [whole]
-        if arg.key == part.key and whole.op in ("if", "//", "*", "/", "getitem"):
-            return [whole]
-    if depth:
-        for arg in whole.args:
-            path = _within(arg, part, depth - 1)
-            if path is not None:
-                return [whole, *path]
-    return None
-
-
-Pair = tuple[Node, Node, Spot, Spot]
-
-
-def _unmatched(pairs: list[Pair]) -> list[Pair]:
-    """The operands of a sum or product that the other side has not."""
-    theirs = [(pair[0], pair[2]) for pair in pairs]
-    mine = [(pair[1], pair[3]) for pair in pairs]
-    for own in list(theirs):
-        match = next((other for other in mine if other[0].key == own[0].key), None)
-        if match is not None:
-            theirs.remove(own)
-            mine.remove(match)
-    return [(a, b, there, here) for (a, there), (b, here) in zip(theirs, mine, strict=True)]

@@ -16,7 +16,7 @@ _MARK = re.compile(r"#\s*onescience:\s*differs\b\s*(?P<reason>[^#]*)")
 
 @dataclass(frozen=True)
 class Mark:
-    """One comment. `covered` are the lines of the statement that it stands in, behind or above."""
+    """One comment. `covered` are the lines of the statement that it stands in, behind or above, or of its argument."""
 
     line: int
     column: int
@@ -42,10 +42,14 @@ def marks(module: ModuleFacts) -> list[Mark]:
 
 
 def _covered(statements: list[ast.stmt], line: int, stands_alone: bool) -> range:
-    """The innermost statement around a comment; below it, where it stands on a line of its own."""
+    """The innermost statement around a comment, of a call over several lines the arguments of its line alone.
+
+    Below it, where it stands on a line of its own.
+    """
     around = [_lines(node) for node in statements if line in _lines(node)]
     if around and not stands_alone:
-        return min(around, key=len)
+        own = min(around, key=len)
+        return range(line, line + 1) if _is_of_arguments(statements, own, line) else own
     simple = [lines for lines in around if len(lines) < 60]
     below = [_lines(node) for node in statements if node.lineno > line]
     first = min((lines.start for lines in below), default=line)
@@ -54,6 +58,16 @@ def _covered(statements: list[ast.stmt], line: int, stands_alone: bool) -> range
     )
     inner = min(simple, key=len, default=None)
     return following if inner is None or following.stop <= inner.stop else inner
+
+
+def _is_of_arguments(statements: list[ast.stmt], statement: range, line: int) -> bool:
+    """Whether a line of a statement holds arguments of a call from their beginning to their end, and nothing else."""
+    for call in (part for node in statements if _lines(node) == statement for part in ast.walk(node)):
+        if isinstance(call, ast.Call) and call.lineno < line < (call.end_lineno or 0):
+            given: list[ast.expr | ast.keyword] = [*call.args, *call.keywords]
+            if any(arg.lineno == line == arg.end_lineno for arg in given):
+                return True
+    return False
 
 
 def _lines(node: ast.stmt) -> range:

@@ -51,6 +51,18 @@ ONE = re.compile(
 ZERO = re.compile(r"(^|[_.])(tensor_model_parallel_rank|tp_rank)$")
 LINEAR = re.compile(r"(Column|Row)ParallelLinear$|^Linear$")
 EMBEDDING = re.compile(r"ParallelEmbedding$|^Embedding$")
+TORCH_DEFAULTS: dict[str, dict[str, bool | float | str]] = {
+    "Linear": {"bias": True},
+    "LayerNorm": {"eps": 1e-5, "elementwise_affine": True, "bias": True},
+    "RMSNorm": {"elementwise_affine": True},
+    "BatchNorm2d": {"eps": 1e-5, "momentum": 0.1, "affine": True},
+    "GroupNorm": {"eps": 1e-5, "affine": True},
+    "GELU": {"approximate": "none"},
+    **{name: {"bias": True, "padding_mode": "zeros"} for name in ("Conv1d", "Conv2d", "Conv3d")},
+    **{name: {"bias": True} for name in ("ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d")},
+}
+"""What torch takes where a keyword is not given."""
+
 BOUND = {
     "Linear": {
         "input_size": "in",

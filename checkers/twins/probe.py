@@ -26,15 +26,22 @@ _CALLS: dict[str, Callable[..., object]] = {
 
 
 class Probe:
-    """Values of nodes for one choice of arguments: the defaults, or (`moved`) others that tell names apart."""
+    """Values of nodes for one choice of arguments: the defaults, or (`moved`) others that tell names apart.
 
-    def __init__(self, parameters: Mapping[str, ast.expr | None], *, moved: bool) -> None:
-        self.moved = moved
+    `filled`: arguments without a default, or with None, are numbers of their own.
+    """
+
+    def __init__(
+        self, parameters: Mapping[str, ast.expr | None], *, moved: bool, filled: bool = False
+    ) -> None:
+        self.moved, self.filled = moved, filled
         self._given = {name: self._argument(name, default) for name, default in parameters.items()}
         self._found: dict[int, Any] = {}
 
     def _argument(self, name: str, default: ast.expr | None) -> object:
         number = zlib.crc32(name.encode()) % 89
+        if self.filled and (default is None or (isinstance(default, ast.Constant) and default.value is None)):
+            return number + 3
         if default is None:
             return Unknown
         try:

@@ -139,8 +139,11 @@ def _effect(node: ast.expr, frame: Frame) -> None:
         if func.attr in ("register_buffer", "register_parameter") and len(node.args) > 1:
             name = node.args[0]
             if isinstance(name, ast.Constant):
-                value = trace(node.args[1], frame)
-                frame.env[f"self.{name.value!s}"] = frame.node("buffer", [value], node, spots=[node.args[1]])
+                parts, spots = [trace(node.args[1], frame)], [node.args[1]]
+                kept = next((word.value for word in node.keywords if word.arg == "persistent"), None)
+                parts.append(frame.constant(True, node) if kept is None else trace(kept, frame))
+                spots.append(node if kept is None else kept)
+                frame.env[f"self.{name.value!s}"] = frame.node("buffer", parts, node, spots=spots)
             return
         if func.attr in ("append", "add_module") and node.args:
             grown = trace(func.value, frame)

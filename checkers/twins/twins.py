@@ -96,6 +96,7 @@ def _compared(
     for side in (*reversed(sides), first):
         parameters.update(constructor(side.project, side.cls))
     probes = [Probe(parameters, moved=moved) for moved in (False, True)]
+    probes.append(Probe(parameters, moved=True, filled=True))
     comparison = Comparison(first, sides, Arguments(first, skipped), probes)
     used = (
         {str(node.value) for node in reachable(theirs) if node.op == "self"} if theirs is not None else set()

@@ -21,7 +21,7 @@ def forward_step_alone(data_iterator, model):
 
     def alone(output):
         loss = (output - batch[1]).abs().mean()
-        tokens = torch.ones((), device=loss.device)
+        tokens = torch.ones((), dtype=torch.int, device=loss.device)
         report = loss.clone().detach()
         return loss, tokens, {"a": report, "b": loss.item()}  # [loss-return-contract, loss-return-contract]
 

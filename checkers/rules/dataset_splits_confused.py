@@ -1,0 +1,115 @@
+"""E7553"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..facts.nodes import as_code, walk
+from ..finding import Evidence, Finding
+from ..language import tr
+from ..project.scopes import Scope as Names
+from ..project.training import Training
+from ..rule import Rule, Scope, Symptom
+from ..tpstate.verdicts import place_of
+
+if TYPE_CHECKING:
+    from ..tpstate.analysis import Analysis
+
+_SPLITS = ("train", "val", "test")
+_WORD = re.compile(r"(?:^|[^a-z])(train|val|test)(?:id|idation|ing)?(?=$|[^a-z])")
+
+
+class DatasetSplitsConfused(Rule):
+    """The provider returns training, validation and test data in another order, or validates on training data."""
+
+    code, symbol = "E7553", "dataset-splits-confused"
+    message = "%(problem)s"
+    advice = "%(typed)s"
+    why = (
+        "`pretrain` takes the three data sets by their places: training, validation, test. Training data among the "
+        "others make the model look better than it is; in another order it trains on what should test it."
+    )
+    symptom = Symptom.WRONG_NUMBERS
+    runtime = "no error: the validation loss follows the training loss, or the model learns the test data"
+    limits = "Data sets whose names say what they are for, in the provider of scripts that train stages."
+    guide = "3.3 dataset_provider"
+    scope = Scope.GUIDE
+
+    bad = """
+    from data import Fields
+    from megatron.training import pretrain
+    from onescience.distributed.pipelinetensorshapeconfig import PipelineTensorShapeConfig
+
+
+    def datasets(train_val_test_num_samples):
+        train_dataset = Fields(mode="train")
+        val_dataset = Fields(mode="val")
+        test_dataset = Fields(mode="test")
+        return train_dataset, test_dataset, val_dataset  # [dataset-splits-confused]
+
+
+    datasets.is_distributed = True
+    pretrain(train_valid_test_dataset_provider=datasets)
+    """
+    good = bad.replace(
+        "train_dataset, test_dataset, val_dataset  # [dataset-splits-confused]",
+        "train_dataset, val_dataset, test_dataset",
+    )
+
+    def check(self, analysis: Analysis) -> Iterator[Finding]:
+        for script in analysis.project.knowledge(Training):
+            provider = script.handed("train_valid_test_dataset_provider")
+            if provider is None or provider.function is None or not script.drives_stages:
+                continue
+            for node in provider.nodes:
+                if isinstance(node, ast.Return) and isinstance(node.value, ast.Tuple):
+                    if len(node.value.elts) == len(_SPLITS):
+                        yield from self._returned(provider, provider.function.name, node.value)
+
+    def _returned(self, provider: Names, name: str, value: ast.Tuple) -> Iterator[Finding]:
+        kinds = [_kind(as_code(part)) if isinstance(part, ast.Name) else "" for part in value.elts]
+        if sorted(kinds) != sorted(_SPLITS):
+            return
+        if kinds != list(_SPLITS):
+            by_kind = dict(zip(kinds, map(as_code, value.elts), strict=True))
+            order = ", ".join(by_kind[kind] for kind in _SPLITS)
+            yield self.finding(
+                place_of(provider.module, value),
+                object=name,
+                problem=tr("the data sets are returned as %(kinds)s", kinds=", ".join(kinds)),
+                typed=tr("Return `%(order)s`.", order=order),
+            )
+            return
+        made = [provider.value(as_code(part)) for part in value.elts]
+        train = made[0]
+        for kind, other in zip(kinds[1:], made[1:], strict=True):
+            if train is None or other is None or not isinstance(other, ast.Call):
+                continue
+            if as_code(other) == as_code(train) and _read(other) == {"train"}:
+                yield self.finding(
+                    place_of(provider.module, other),
+                    object=name,
+                    evidence=(Evidence(provider.module.display, train.lineno, tr("the training data")),),
+                    problem=tr(
+                        "the %(kind)s data are the training data: `%(code)s`", kind=kind, code=as_code(other)
+                    ),
+                    typed=tr("Read the %(kind)s data here.", kind=kind),
+                )
+
+
+def _kind(name: str) -> str:
+    """What a name says a data set is for; empty where it says nothing, or several things."""
+    found = {match[1] for match in _WORD.finditer(name.lower())}
+    return found.pop() if len(found) == 1 else ""
+
+
+def _read(node: ast.expr) -> set[str]:
+    """The splits that the fields and strings in an expression name."""
+    words = [part.attr for part in walk(node) if isinstance(part, ast.Attribute)]
+    words += [
+        part.value for part in walk(node) if isinstance(part, ast.Constant) and isinstance(part.value, str)
+    ]
+    return {kind for word in words if (kind := _kind(word))}

@@ -1,0 +1,84 @@
+"""Questions about graphs of operations."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from .names import VIEWS
+from .nodes import Node, Spot, reachable
+
+_DEEP = 4
+_COUNTS = frozenset("const param each slice + - * // % neg".split())
+
+
+def operations(node: Node) -> Counter[str]:
+    """The operations of a graph, each as often as it is there; views and numbers left out."""
+    skipped = {
+        "const",
+        "param",
+        "self",
+        "seq",
+        "getitem",
+        "global",
+        "attr",
+        "input",
+        "each",
+        "carried",
+        "dict",
+        "config",
+    }
+    found: Counter[str] = Counter()
+    for part in reachable(node):
+        if part.op not in skipped and part.op.removeprefix("f:") not in VIEWS:
+            name = f"call {part.args[0].value}" if part.op == "call" else part.op
+            found["loop" if name == "first turn" else name] += 1
+    return found
+
+
+def has_parameter(node: Node) -> bool:
+    return any(part.op == "param" for part in reachable(node))
+
+
+def is_count(node: Node) -> bool:
+    """Whether an index is worked out from arguments and the turn of a loop."""
+    return all(part.op in _COUNTS for part in reachable(node))
+
+
+def guarded(node: Node) -> Node | None:
+    """What a value is where its `None` test finds something: guards are written on one side only."""
+    if node.op == "if" and node.args[0].op == "is":
+        if any(arg.op == "const" and arg.value is None for arg in node.args[0].args):
+            return node.args[2]
+    return None
+
+
+def within(whole: Node, part: Node, depth: int = _DEEP) -> list[Node] | None:
+    """The operations that a value goes through besides, where the other side takes it as it is."""
+    if whole.op in ("const", "param"):
+        return None
+    for arg in whole.args:
+        if arg.key == part.key and part.op not in ("const", "param", "each"):
+            return [whole]
+        if arg.key == part.key and whole.op in ("if", "//", "*", "/", "getitem"):
+            return [whole]
+    if depth:
+        for arg in whole.args:
+            path = within(arg, part, depth - 1)
+            if path is not None:
+                return [whole, *path]
+    return None
+
+
+Pair = tuple[Node, Node, Spot, Spot]
+
+
+def unmatched(pairs: list[Pair]) -> list[Pair]:
+    """The operands of a sum or product that the other side has not."""
+    theirs = [(pair[0], pair[2]) for pair in pairs]
+    mine = [(pair[1], pair[3]) for pair in pairs]
+    for own in list(theirs):
+        match = next((other for other in mine if other[0].key == own[0].key), None)
+        if match is not None:
+            theirs.remove(own)
+            mine.remove(match)
+    return [(a, b, there, here) for (a, there), (b, here) in zip(theirs, mine, strict=True)]
