@@ -21,7 +21,7 @@ from ..tpstate.events import Built, Site
 if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
 
-_NAME = re.compile(r"[A-Z]\w*[a-z0-9]Distributed[A-Z0-9]\w*$|Distributed([A-Z][a-z0-9]+|[A-Z0-9]+)$")
+_NAME = re.compile(r"[A-Z]\w*[A-Za-z0-9]Distributed[A-Z0-9]\w*$|Distributed([A-Z][a-z0-9]+|[A-Z0-9]+)$")
 """`{Style}Distributed{Type}`, or one that all styles share: `DistributedMlp`."""
 
 

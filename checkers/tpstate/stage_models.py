@@ -181,6 +181,8 @@ def _stack(analysis: Analysis, cls: ClassFacts, events: list[tuple[Built, Site]]
         depth = None if own is None or grouped is None else own + grouped
     elif not any(name in args for name in BLOCK_COUNTS):
         depth = len(events)
+    elif len(events) > 1:
+        depth = _in_turns(analysis, [event for event, _ in events])
     rates: list[float] | None = []
     has_rates = False
     for event, _ in events:
@@ -203,6 +205,17 @@ def _stack(analysis: Analysis, cls: ClassFacts, events: list[tuple[Built, Site]]
         groups=_first_number(args, _GROUPS),
         given=args,
     )
+
+
+def _in_turns(analysis: Analysis, events: list[Built]) -> int | None:
+    """The blocks of stacks that one call makes in the turns of a loop."""
+    first = events[0]
+    depths = [
+        _first_number(arguments(analysis, event), BLOCK_COUNTS)
+        for event in events
+        if event.site.key == first.site.key and event.obj.cls == first.obj.cls
+    ]
+    return None if None in depths else sum(depth or 0 for depth in depths)
 
 
 def arguments(analysis: Analysis, event: Built) -> dict[str, Value]:
