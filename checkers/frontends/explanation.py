@@ -11,16 +11,17 @@ from rich.console import Console
 from rich.syntax import Syntax
 from rich.text import Text
 
-from ..language import language, listed, local, tr
+from ..language import listed, local, tr
 from ..rule import Rule, Scope
 from ..rules import all_rules
+from .wrapping import wrapped
 
 
 def print_explanation(rule: Rule) -> None:
     """Everything the class of a rule says."""
     console = Console(highlight=False, emoji=False, markup=False)
     console.print(Text(f"{rule.code} {rule.symbol}", style="bold"))
-    console.print(_wrapped(console, rule.title(), console.width), soft_wrap=True)
+    console.print(_wrapped(rule.title(), console.width), soft_wrap=True)
     for name, text, is_code in explanation(rule):
         console.print(Text(f"\n{local(name)}", style="bold"))
         if is_code:  # never cropped and never padded: it is there to be copied
@@ -29,7 +30,7 @@ def print_explanation(rule: Rule) -> None:
                 Text("\n").join(Text("  ") + line if line else line for line in code.split()), soft_wrap=True
             )
         else:
-            console.print(textwrap.indent(_wrapped(console, text, console.width - 2), "  "), soft_wrap=True)
+            console.print(textwrap.indent(_wrapped(text, console.width - 2), "  "), soft_wrap=True)
 
 
 def explanation(rule: Rule) -> Iterator[tuple[str, str, bool]]:
@@ -64,12 +65,9 @@ def _shown(rule: Rule) -> list[tuple[str, str, bool]]:
     return [(tr("Seen in a run"), f"{found[0]} -> {found[1]}", False)] if found else []
 
 
-def _wrapped(console: Console, text: str, width: int) -> str:
-    """The text in the language of the reader, in lines of this width; Chinese may break anywhere."""
-    said = " ".join(local(text).split())
-    if language() == "en":
-        return textwrap.fill(said, width, break_long_words=False)
-    return "\n".join(line.plain for line in Text(said).wrap(console, width))
+def _wrapped(text: str, width: int) -> str:
+    """The text in the language of the reader, in lines of this width."""
+    return "\n".join(wrapped(local(text), width))
 
 
 _SCOPES = {

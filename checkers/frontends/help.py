@@ -7,11 +7,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rich.cells import cell_len
-from rich.console import Console
-from rich.text import Text
 from typer.main import get_command
 
 from ..language import local, tr, use
+from .wrapping import wrapped
 
 _WIDEST = 100
 _GAP = 2
@@ -38,7 +37,7 @@ def _speak(arguments: Sequence[str]) -> None:
 
 
 def _of_all(command: Any, width: int) -> Iterator[str]:
-    yield from _wrapped(f"{local(tr('Usage:'))} {NAME} {local(tr('COMMAND'))} [...]", width)
+    yield from wrapped(f"{local(tr('Usage:'))} {NAME} {local(tr('COMMAND'))} [...]", width)
     yield from _paragraphs(command.help, width)
     yield from ("", local(tr("Commands:")))
     yield from _table([(each, _said(inner.help)[0]) for each, inner in command.commands.items()], width)
@@ -50,7 +49,7 @@ def _of_one(command: Any, width: int) -> Iterator[str]:
     options = [param for param in command.params if param.param_type_name == "option"]
     words = [_placeholder(param) for param in arguments]
     usage = [local(tr("Usage:")), NAME, command.name, f"[{local(tr('OPTIONS'))}]", *words]
-    yield from _wrapped(" ".join(usage), width)
+    yield from wrapped(" ".join(usage), width)
     yield from _paragraphs(command.help, width)
     if arguments:
         yield from ("", local(tr("Arguments:")))
@@ -90,7 +89,7 @@ def _said(text: str | None) -> list[str]:
 
 def _paragraphs(text: str | None, width: int) -> Iterator[str]:
     for part in _said(text):
-        yield from ("", *_wrapped(part, width))
+        yield from ("", *wrapped(part, width))
 
 
 def _table(rows: Sequence[tuple[str, str]], width: int) -> Iterator[str]:
@@ -98,7 +97,7 @@ def _table(rows: Sequence[tuple[str, str]], width: int) -> Iterator[str]:
     first = min(max(cell_len(left) for left, _ in rows), width // 3)
     room = width - first - 2 * _GAP
     for left, right in rows:
-        lines = _wrapped(right, room)
+        lines = wrapped(right, room)
         shown = left
         if cell_len(left) > first:
             yield f"  {left}"
@@ -106,8 +105,3 @@ def _table(rows: Sequence[tuple[str, str]], width: int) -> Iterator[str]:
         for line in lines:
             yield f"  {shown}{' ' * (first - cell_len(shown) + _GAP)}{line}".rstrip()
             shown = ""
-
-
-def _wrapped(text: str, width: int) -> list[str]:
-    console = Console(width=width, file=None)
-    return [line.plain.rstrip() for line in Text(text).wrap(console, width)] or [""]
