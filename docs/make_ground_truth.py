@@ -6,7 +6,7 @@ import json
 from collections import defaultdict
 from pathlib import Path
 
-from onescience_check.checkers.rule import Rule
+from onescience_check.checkers.rule import Rule, Symptom
 from onescience_check.checkers.rules import all_rules
 
 DOCS = Path(__file__).parent
@@ -144,16 +144,24 @@ def _cell(text: str) -> str:
 
 
 def evidence() -> str:
-    """For `explain`: of each rule the first mistake that a run shows, and what it shows."""
-    found: dict[str, list[str]] = {}
+    """For `explain`: of each rule a mistake that a run shows, and what it shows.
+
+    A mistake made for the rule comes before one that it finds alone. Where others find it, too, what the run shows may
+    be theirs: it stands for rules only whose mistakes show in a run.
+    """
+    shows = (Symptom.CRASH, Symptom.HANG, Symptom.WRONG_NUMBERS)
+    seen = {rule.symbol for rule in all_rules() if rule.symptom in shows}
+    found: dict[str, tuple[int, list[str]]] = {}
     for row in json.loads(DATA.read_text("utf-8")):
-        run = row["run"]
-        for symbol, *_ in row["static"] if run else ():
-            message = " ".join(run["message"].split())[:160]
-            is_own = row.get("rule") == symbol or symbol not in found
-            if is_own:
-                found[symbol] = [row["title"], f"{run['kind']}: {message}"]
-    return json.dumps(dict(sorted(found.items())), indent=1, ensure_ascii=False) + "\n"
+        run, named = row["run"], {symbol for symbol, *_ in row["static"]}
+        for symbol in named if run else ():
+            worth = 0 if row.get("rule") == symbol else 1 if named == {symbol} else 2
+            is_better = symbol not in found or worth < found[symbol][0] or worth == 0
+            if is_better and (worth < 2 or symbol in seen):
+                message = " ".join(run["message"].split())[:160]
+                found[symbol] = (worth, [row["title"], f"{run['kind']}: {message}"])
+    rows = {symbol: row for symbol, (_, row) in sorted(found.items())}
+    return json.dumps(rows, indent=1, ensure_ascii=False) + "\n"
 
 
 def references() -> str:
