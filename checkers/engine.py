@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -60,16 +61,16 @@ def examine(files: FileSet, settings: Settings, progress: Progress | None = None
     """Check a set of files and keep what was worked out; call it, and use its analysis, inside `room()`."""
     project = Project(files, settings)
     analysis = Analysis(project)
-    analysis.run_all(progress)
-    skipped = [
+    rules = tuple(rules_for(project))
+    found: list[Finding] = []
+    skipped: list[Skipped] = []
+    for findings, fault in apply_rules(rules, analysis, settings.jobs, progress):
+        found += findings
+        skipped += fault
+    skipped += [
         Skipped(cls.module.display, tr("internal error in class %(cls)s: %(text)s", cls=cls.name, text=text))
         for cls, text in analysis.log.failed
     ]
-    rules = tuple(rules_for(project))
-    found: list[Finding] = []
-    for findings, fault in apply_rules(rules, analysis, settings.jobs):
-        found += findings
-        skipped += fault
     return Examination(_result(found, skipped, analysis, files), tuple(found), analysis, files, rules)
 
 
@@ -82,7 +83,8 @@ def rules_for(project: Project) -> Iterator[Rule]:
 
 def _result(found: list[Finding], skipped: list[Skipped], analysis: Analysis, files: FileSet) -> Result:
     targets = {module.display for module in analysis.project.modules if module.path in files.targets}
-    named = {source.display: source.path for source in files.parsed if source.path in files.targets}
+    named = {shown: Path(os.path.abspath(shown)) for shown in {finding.place.path for finding in found}}
+    named = {shown: path for shown, path in named.items() if path in files.targets and files.load(path)}
     unique = {(f.place, f.code, f.symbol, f.message, f.decided): f for f in found if f.place.path in named}
     # a trap that a test does not spring, and what it costs, are none
     unique = {key: f for key, f in unique.items() if f.code[0] == "E" or not in_tests(f.place.path)}

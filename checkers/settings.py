@@ -32,6 +32,7 @@ class Settings:
 
     `base` is the folder that `exclude` patterns are relative to: the one that holds the settings file.
     `plugins` are files with rules of the project's own, relative to `base`.
+    `jobs` of 0 leaves their number to who runs the check.
     `per_file_ignores` are rows `{"name": a .gitignore pattern, "ignore": names of rules}`.
     `providers` are extra rows of the table of parallel layers: `{"name": "pkg.mod.Class", "kind": "column", ...}`.
     """
@@ -41,7 +42,7 @@ class Settings:
     ignore: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     tp: tuple[int, ...] = ()
-    jobs: int = 1
+    jobs: int = 0
     providers: tuple[dict[str, str], ...] = ()
     framework: tuple[str, ...] = ("onescience.distributed.megatron", "onescience_check.runtime", "megatron")
     allow_plain_linear: tuple[str, ...] = ()

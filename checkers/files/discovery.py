@@ -49,6 +49,7 @@ class FileSet:
     _edited: Mapping[Path, bytes] = field(default_factory=dict)
     _names: tuple[bytes, ...] = ()
     _loaded: dict[Path, SourceFile | None] = field(default_factory=dict)
+    _thrown_out: set[Path] = field(default_factory=set)
     _unread: dict[Path, bytes] | None = None
     _folders: Folders = field(default_factory=Folders)
 
@@ -98,7 +99,7 @@ class FileSet:
             file = None
             if self.exists(path) and disk.is_file(path):
                 try:
-                    file = parse(path, display(path), read_bytes(path))
+                    file = parse(path, display(path), self._bytes(path))
                 except Unusable as reason:
                     self.skipped.append(Skipped(display(path), str(reason)))
             self._loaded[path] = file
@@ -122,16 +123,19 @@ class FileSet:
         return [path for path in found if self.exists(path)]
 
     def unread_has(self, mark: str, pattern: re.Pattern[str]) -> bool:
-        """Whether a target that was thrown out before it was parsed has a text; the name `mark` is in each."""
+        """Whether a target that the sieve threw out has a text; the name `mark` is in each.
+
+        Files that a name led to since are among them: what was loaded so far must not decide.
+        """
         if self._unread is None:
-            self._unread = {path: self._words(path) for path in sorted(self.targets - self._loaded.keys())}
+            self._unread = {path: self._words(path) for path in sorted(self._thrown_out)}
         word = mark.encode()
         for path, words in self._unread.items():
-            if word in words and path not in self._loaded:
+            if word in words:
                 with suppress(Unusable):
                     if is_in(self._bytes(path), mark, pattern):
                         return True
-                    disk.thrown_out(path)
+                    self._pass_by(path)
         disk.asked(mark, pattern.pattern)
         return False
 
@@ -140,8 +144,13 @@ class FileSet:
         found = b""
         with suppress(Unusable):
             found = words_in(self._bytes(path))
-            disk.thrown_out(path)
+            self._pass_by(path)
         return found
+
+    def _pass_by(self, path: Path) -> None:
+        """A file that was thrown out was read for a question: it matters no further, if no name led to it."""
+        if path not in self._loaded:
+            disk.thrown_out(path)
 
     @property
     def parsed(self) -> list[SourceFile]:
@@ -174,6 +183,7 @@ class FileSet:
             else:
                 if not data.isascii():
                     decode(data)
+                self._thrown_out.add(path)
                 disk.thrown_out(path)
         except Unusable as reason:
             self._loaded[path] = None

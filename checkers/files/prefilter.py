@@ -42,11 +42,13 @@ _GROUPS = (
     *((part, tuple(word for word in WORDS if part in word)) for part in _PARTS),
     *((word, (word,)) for word in WORDS if not any(part in word for part in _PARTS)),
 )
-# Each pattern is tried only on files that hold its word.
+# Each pattern is tried only on files that hold its word. It begins with plain text, which is looked for ten times as
+# fast as anything else; what must stand before that text is looked back for.
 PATTERNS = (
-    (b"One", re.compile(rb"\bOne[A-Z]\w+\s*\(")),  # a registry wrapper is built
-    (b"tage", re.compile(rb"[Ss]tage_?\d")),  # a pipeline stage
-    (b"Distributed", re.compile(rb"\bclass \w*Distributed|\wDistributed[A-Z]|DistributedM[lL]")),
+    (b"One", re.compile(rb"One(?<=\bOne)[A-Z]\w+\s*\(")),  # a registry wrapper is built
+    (b"tage", re.compile(rb"tage(?<=[Ss]tage)_?\d")),  # a pipeline stage
+    (b"Distributed", re.compile(rb"Distributed(?:(?<=\wDistributed)[A-Z]|M[lL])")),
+    (b"Distributed", re.compile(rb"class (?<=\bclass )\w*Distributed")),
 )
 
 

@@ -162,9 +162,8 @@ def parse(path: Path, display: str, data: bytes) -> SourceFile:
         raise Unusable(tr("nested too deeply to parse")) from None
     except (ValueError, OverflowError) as error:
         raise Unusable(tr("not Python source: %(error)s", error=error)) from None
-    if is_too_deep(tree):
+    if compact(tree) > LIMIT and is_too_deep(tree):
         raise Unusable(tr("nested deeper than %(limit)s levels", limit=LIMIT))
-    compact(tree)
     return SourceFile(path, display, text, tree)
 
 

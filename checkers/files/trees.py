@@ -39,21 +39,38 @@ def _fields_of(kind: type[ast.AST]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def compact(tree: ast.Module) -> None:
-    """Give the nodes of one kind dictionaries that share their keys (PEP 412), as Python does for classes."""
-    todo: list[ast.AST] = [tree]
-    for node in todo:  # grows as it is read
-        todo += children(node)
-        own, kind = node.__dict__, type(node)
-        shared = _SHARED.get(kind)
-        if shared is None:
-            shared = _SHARED[kind] = _sharing(own)
-        if len(own) == len(shared):
-            node.__dict__ = shared.copy()
-            node.__dict__.update(own)
+def compact(tree: ast.Module) -> int:
+    """Give the nodes of one kind dictionaries that share their keys (PEP 412), as Python does for classes.
+
+    Returns:
+        how many nodes lie above one another at most.
+    """
+    depth, level = 0, [tree]
+    while level:
+        depth += 1
+        below: list[Any] = []
+        for node in level:
+            kind = type(node)
+            if kind not in _SHARED:
+                if node is None:  # `{**more}` has a key of none
+                    continue
+                _SHARED[kind] = (_sharing(node.__dict__), len(node.__dict__), _fields_of(kind))
+            shared, size, names = _SHARED[kind]
+            own = node.__dict__
+            for name in names:
+                value = own.get(name)
+                if type(value) is list:
+                    below += value
+                elif value is not None:
+                    below.append(value)
+            if len(own) == size:
+                node.__dict__ = shared | own
+        level = below
+    return depth
 
 
-_SHARED: dict[type, dict[str, Any]] = {}
+_SHARED: dict[type, tuple[dict[str, Any], int, tuple[str, ...]]] = {}
+"""For each kind of node a dictionary whose copies share their keys, how many these are, and which hold nodes."""
 
 
 def _sharing(attributes: dict[str, Any]) -> dict[str, Any]:

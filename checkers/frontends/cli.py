@@ -24,7 +24,7 @@ from .formats.outputs import Shown, outputs, write
 from .lang import Lang, asks_for_help
 from .new_command import new
 from .past import Past
-from .project import settings_of
+from .project import cores, settings_of
 from .report_command import report, tp_sizes
 from .server_command import server
 from .streams import (
@@ -84,7 +84,10 @@ def check(
     tp: Annotated[
         str, typer.Option(metavar="SIZES", help="Tensor-parallel sizes that must work: 1,2,4,8.")
     ] = "",
-    jobs: Annotated[int, typer.Option(min=1, metavar="N", help="Processes to use.")] = 1,
+    jobs: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="Processes to use; as many as there are cores, at most four."),
+    ] = None,
     max_findings: Annotated[
         int | None,
         typer.Option(min=1, metavar="N", help="Show no more findings than this, the most harmful first."),
@@ -137,12 +140,13 @@ def check(
         "ignore": words(ignore),
         "fail_on": words(fail_on),
         "tp": tp_sizes(tp) if tp else (),
-        "jobs": jobs if jobs > 1 else 0,
+        "jobs": jobs or 0,
     }
     settings = replace(
         settings_of(given[0].absolute(), with_plugins=not no_plugins),
         **{key: value for key, value in options.items() if value},
     )
+    settings = replace(settings, jobs=settings.jobs or cores())
     if show_settings:
         print("\n".join(visible(line) for line in settings.lines()))
         raise typer.Exit(CLEAN)

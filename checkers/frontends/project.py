@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,3 +26,12 @@ def settings_of(path: Path, *, with_plugins: bool = True) -> Settings:
     else:
         use_rules(())
     return settings
+
+
+def cores() -> int:
+    """How many processes a run uses that was not told how many.
+
+    More than a few gain nothing: each works out anew what the rules share.
+    """
+    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(allowed, 4)

@@ -76,10 +76,10 @@ class Read(Values):
 
 
 class Axes:
-    """Every function of the tree that views tensors or attends, read once."""
+    """Every function of the files that the analysis has read, that views tensors or attends; read once."""
 
     def __init__(self, project: Project) -> None:
-        self.readings = [(module, read) for module in project.read for read in readings(module)]
+        self.readings = [(module, read) for module in project.followed for read in readings(module)]
 
 
 def readings(module: ModuleFacts) -> Iterator[Read]:

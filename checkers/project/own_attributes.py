@@ -147,7 +147,7 @@ class _Calls:
 
     def _is_lent(self, cls: str, name: str) -> bool:
         """`other.forward = Cls.forward`: its `self` may be another object."""
-        return written_anywhere(self._project, name, re.compile(rf"\b{cls}\.{name}\b(?!\s*\()"))
+        return written_anywhere(self._project, cls, re.compile(rf"\b{cls}\.{name}\b(?!\s*\()"))
 
 
 def _refused(cls: ClassFacts) -> Iterator[ast.AST]:

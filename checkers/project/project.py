@@ -59,8 +59,15 @@ _MAX_HOPS = 24
 _MODULE_CLASSES = ("Module", "MegatronModule", "ModuleList", "Sequential")
 
 
+class NotYet(BaseException):
+    """The analysis was asked for where another process is still at it; no handler of a rule must stop this."""
+
+
 class Project:
-    """All modules of one run, read on demand, and the names they bind."""
+    """All modules of one run, read on demand, and the names they bind.
+
+    `is_withheld` says that another process is following the tensors, and what it finds cannot be asked for.
+    """
 
     def __init__(self, files: FileSet, settings: Settings) -> None:
         self.files = files
@@ -73,6 +80,8 @@ class Project:
         self._framework: dict[ModuleFacts, bool] = {}
         self._known: dict[Callable[[Project], Any], Any] = {}
         self.modules: list[ModuleFacts] = []
+        self._followed: list[ModuleFacts] | None = None
+        self.is_withheld = False
         for source in files.files:
             facts = self.module_at(source.path)
             if facts is not None:
@@ -123,6 +132,17 @@ class Project:
     def read(self) -> list[ModuleFacts]:
         """Every module read so far: also plain ones, which the names of others led to."""
         return [facts for facts in self._modules.values() if facts is not None]
+
+    @property
+    def followed(self) -> list[ModuleFacts]:
+        """Every module that was read when the tensors had been followed; rules read more, each others."""
+        if self.is_withheld:
+            raise NotYet
+        return self.read if self._followed is None else self._followed
+
+    def is_followed(self) -> None:
+        """The tensors have been followed."""
+        self._followed = self.read
 
     # -- modules by name -------------------------------------------------------------------------------------
 

@@ -91,7 +91,9 @@ class OptionNeverRead(Rule):
             for frame in _providers(script, project):
                 if any(_WHOLE.search(reader.text) for reader in (module, frame.module)):
                     continue
-                unread = [found for found in _options(frame) if not _is_named(project, script, *found[1:])]
+                options = list(_options(frame))
+                near = _within_reach(project, script) if options else []
+                unread = [found for found in options if not _is_named(project, near, *found[1:])]
                 if unread:
                     yield self._found(frame, unread)
 
@@ -149,12 +151,12 @@ def _options(frame: Frame) -> Iterator[tuple[ast.Call, str, str]]:
             yield node, long, long.lstrip("-").replace("-", "_")
 
 
-def _is_named(project: Project, script: TrainingScript, option: str, name: str) -> bool:
+def _is_named(project: Project, near: list[ModuleFacts], option: str, name: str) -> bool:
     """Whether a file that can hold the arguments reads the attribute: one that asks for them, or that the script
-    imports. Fields of the framework's own configurations are filled by name."""
+    imports, all of which are `near`. Fields of the framework's own configurations are filled by name."""
     word = re.escape(name)
     field = re.compile(rf"(?m)^ +{word}\s*:|\bargs\.{word}\b")
-    for module in _within_reach(project, script):
+    for module in near:
         if name not in module.text:
             continue
         held = "|".join({*_ARGUMENTS, *(found[1] for found in _BOUND.finditer(module.text))})
@@ -163,7 +165,7 @@ def _is_named(project: Project, script: TrainingScript, option: str, name: str) 
         if pattern.search(module.text.replace(option, "")):
             return True
     # A configuration made of the arguments has their names: Megatron copies each that it has a field for.
-    of_config = re.compile(rf"\bconfig\.{word}\b(?!\s*=[^=])")
+    of_config = re.compile(rf"config\.(?<=\bconfig\.){word}\b(?!\s*=[^=])")
     return project.files.unread_has(name, of_config) or any(
         name in module.text and of_config.search(module.text)
         for module in project.modules

@@ -11,7 +11,7 @@ from typing import Any
 from ..facts.module import ClassFacts
 from ..facts.nodes import as_code
 from ..language import tr
-from ..project.project import Project
+from ..project.project import NotYet, Project
 from . import attributes, building, calls, expressions
 from .callables import Bound, Func, Partial
 from .demand import Demand, worth_running
@@ -52,6 +52,8 @@ class Analysis:
         """Run every class that is worth it, once."""
         if self._done:
             return
+        if self.project.is_withheld:
+            raise NotYet
         self._done = True
         classes, self._parallel = worth_running(self.project)
         if not self.project.follows_guide:  # the guide's report lists every module below a stage
@@ -60,6 +62,7 @@ class Analysis:
             self.run(cls)
             if progress is not None:
                 progress(tr("following the tensors"), index + 1, len(classes))
+        self.project.is_followed()
 
     def built(self) -> Iterator[tuple[ClassFacts, Obj]]:
         """Every class that was run on its own, with the instance built from unknown arguments."""
