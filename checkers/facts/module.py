@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 
 from ..files.source import SourceFile
-from .nodes import children
+from .nodes import as_code, children
 from .words import holds, words_of
 
 
@@ -55,6 +55,16 @@ class ClassFacts:
     def text(self) -> str:
         """The source of the class, its decorators left out."""
         return self.module.text_of(self.node)
+
+    @cached_property
+    def of_self(self) -> list[tuple[ast.Attribute, ast.FunctionDef]]:
+        """Every `self.name` of the methods, with its method; a static method's `self` is whatever it is given."""
+        return [
+            (node, method)
+            for method in self.methods.values()
+            if not any(as_code(decorator) == "staticmethod" for decorator in method.decorator_list)
+            for node in sorted(_of_self(method), key=lambda node: (node.lineno, node.col_offset))
+        ]
 
     def is_dataclass(self) -> bool:
         return any("dataclass" in ast.unparse(decorator) for decorator in self.node.decorator_list)
@@ -200,6 +210,22 @@ def _read_class(node: ast.ClassDef, module: ModuleFacts) -> ClassFacts:
             if statement.value is not None:
                 facts.constants[statement.target.id] = statement.value
     return facts
+
+
+def _of_self(function: ast.AST) -> Iterator[ast.Attribute]:
+    """Attributes of the `self` of a method; functions in it may have a `self` of their own."""
+    pending = children(function)
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.ClassDef):
+            continue
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            spec = node.args
+            if any(arg.arg == "self" for arg in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs)):
+                continue
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
+            yield node
+        pending += children(node)
 
 
 def _is_setter(function: ast.FunctionDef) -> bool:

@@ -6,7 +6,7 @@ import contextlib
 import importlib
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import Any
 
@@ -24,7 +24,80 @@ def holds(pattern: re.Pattern[str], text: str, words: str) -> bool:
     for pieces in _needed(pattern):
         if not any(word in words and (word == piece or piece in text) for word, piece in pieces):
             return False
-    return _is_plain(pattern) or pattern.search(text) is not None
+    return _is_plain(pattern) or any(search(text) is not None for search in _searches(pattern))
+
+
+@cache
+def _searches(pattern: re.Pattern[str]) -> tuple[Callable[[str], re.Match[str] | None], ...]:
+    """Searches, one of which finds something where the pattern would; those that begin with plain text are quick."""
+    if pattern.flags & re.IGNORECASE or re.search(r"\\[1-9]|\(\?P=|^\(\?[a-zA-Z]", pattern.pattern):
+        return (pattern.search,)
+    sides = list(_sides(pattern.pattern))
+    if len(sides) > _MOST_SIDES or not all(_QUICK.match(side) for side in sides):
+        return (pattern.search,)
+    return tuple(re.compile(_looking_back(side), pattern.flags).search for side in sides)
+
+
+_MOST_SIDES = 16
+_QUICK = re.compile(r"(?:\\b)?(\w{2,}(?![*+?{])|\w{3,})")
+
+
+def _looking_back(side: str) -> str:
+    """`\\bword…` as `word(?<=\\bword)…`: the same, and begins with plain text."""
+    found = re.match(r"\\b(\w+)(?![*+?{])", side)
+    if found is None:
+        return side
+    return f"{found[1]}(?<={found[0]}){side[found.end() :]}"
+
+
+def _sides(pattern: str) -> Iterator[str]:
+    """The sides of a choice that a pattern is, or begins with."""
+    for side in _split(pattern):
+        start = len(side) - len(side.removeprefix("\\b"))
+        end = _closing(side, start)
+        inner = side[start + 1 : end].removeprefix("?:")
+        if (
+            side[start : start + 1] != "("
+            or inner.startswith("?")
+            or side[end + 1 : end + 2] in tuple("*+?{")
+        ):
+            yield side
+        else:
+            for first in _split(inner):
+                yield from _sides(f"{side[:start]}{first}{side[end + 1 :]}")
+
+
+def _split(pattern: str) -> list[str]:
+    """The sides of a choice, at the top alone."""
+    sides, start = [], 0
+    for index, depth in _depths(pattern):
+        if pattern[index] == "|" and not depth:
+            sides.append(pattern[start:index])
+            start = index + 1
+    return [*sides, pattern[start:]]
+
+
+def _closing(pattern: str, start: int) -> int:
+    """Where the bracket closes that opens at `start`."""
+    return next(
+        (index for index, depth in _depths(pattern) if index > start and pattern[index] == ")" and not depth),
+        0,
+    )
+
+
+def _depths(pattern: str) -> Iterator[tuple[int, int]]:
+    """Each character that is no part of a class or behind a backslash, and in how many brackets it stands."""
+    depth, index = 0, 0
+    while index < len(pattern):
+        if pattern[index] == "\\":
+            index += 1
+        elif pattern[index] == "[":
+            index = pattern.index("]", index + (3 if pattern[index + 1] == "^" else 2))
+        else:
+            depth -= pattern[index] == ")"
+            yield index, depth
+            depth += pattern[index] == "("
+        index += 1
 
 
 def _is_plain(pattern: re.Pattern[str]) -> bool:

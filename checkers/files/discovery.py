@@ -15,7 +15,7 @@ from ..language import tr
 from ..settings import Settings
 from . import disk
 from .context import users
-from .prefilter import is_in, is_relevant, speaks_of_ranks, words_in
+from .prefilter import is_in, is_relevant, longest_word, speaks_of_ranks, words_in
 from .roots import Folders, import_roots, package_folders, project_root
 from .source import SourceFile, Unusable, checked, decode, parse, read_bytes
 from .walk import Rules, is_ignored, outer_rules, patterns, walk
@@ -37,6 +37,7 @@ class FileSet:
         skipped: targets, and files loaded for their sake, that could not be analysed.
         unusable: given paths that could not be checked at all (missing, unparsable, no Python files inside).
         seen: number of Python files among the targets.
+        beside: whether findings in other files than the targets are wanted, too.
     """
 
     files: list[SourceFile] = field(default_factory=list)
@@ -46,6 +47,7 @@ class FileSet:
     skipped: list[Skipped] = field(default_factory=list)
     unusable: list[Skipped] = field(default_factory=list)
     seen: int = 0
+    beside: bool = False
     _edited: Mapping[Path, bytes] = field(default_factory=dict)
     _names: tuple[bytes, ...] = ()
     _loaded: dict[Path, SourceFile | None] = field(default_factory=dict)
@@ -123,13 +125,13 @@ class FileSet:
         return [path for path in found if self.exists(path)]
 
     def unread_has(self, mark: str, pattern: re.Pattern[str]) -> bool:
-        """Whether a target that the sieve threw out has a text; the name `mark` is in each.
+        """Whether a target that the sieve threw out has a text; the plain text `mark` is in each.
 
         Files that a name led to since are among them: what was loaded so far must not decide.
         """
         if self._unread is None:
             self._unread = {path: self._words(path) for path in sorted(self._thrown_out)}
-        word = mark.encode()
+        word = longest_word(mark.encode())
         for path, words in self._unread.items():
             if word in words:
                 with suppress(Unusable):

@@ -75,6 +75,11 @@ def words_in(data: bytes) -> bytes:
     return b"\n".join(dict.fromkeys(data.translate(_BETWEEN).split()))
 
 
+def longest_word(text: bytes) -> bytes:
+    """The longest of the words of a text."""
+    return max(text.translate(_BETWEEN).split(), key=len, default=b"")
+
+
 _BETWEEN = bytes(
     byte if byte >= 128 or chr(byte).isalnum() or byte == ord("_") else ord(" ") for byte in range(256)
 )

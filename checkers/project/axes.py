@@ -76,10 +76,11 @@ class Read(Values):
 
 
 class Axes:
-    """Every function of the files that the analysis has read, that views tensors or attends; read once."""
+    """Every function of the files asked about that views tensors or attends, read once."""
 
     def __init__(self, project: Project) -> None:
-        self.readings = [(module, read) for module in project.followed for read in readings(module)]
+        asked = [module for module in project.followed if project.is_asked(module)]
+        self.readings = [(module, read) for module in asked for read in readings(module)]
 
 
 def readings(module: ModuleFacts) -> Iterator[Read]:

@@ -77,7 +77,7 @@ def known(project: Project, cls: ClassFacts) -> set[str]:
     for entry in project.mro(cls):
         if isinstance(entry, ClassFacts):
             found |= entry.methods.keys() | entry.constants.keys() | entry.annotations.keys()
-            found |= {node.attr for node, _ in _own(entry) if not isinstance(node.ctx, ast.Load)}
+            found |= {node.attr for node, _ in entry.of_self if not isinstance(node.ctx, ast.Load)}
             found |= set(_of_body(entry.node))
         elif entry.dotted.endswith(".MegatronModule"):
             found |= OF_MEGATRON_MODULE
@@ -99,7 +99,7 @@ def _of_body(node: ast.AST) -> Iterator[str]:
 
 def read_names(cls: ClassFacts) -> set[str]:
     """The attributes of `self` that the methods of a class read."""
-    return {node.attr for node, _ in _own(cls) if isinstance(node.ctx, ast.Load)}
+    return {node.attr for node, _ in cls.of_self if isinstance(node.ctx, ast.Load)}
 
 
 def reads(project: Project, cls: ClassFacts, names: set[str]) -> Iterator[ast.Attribute]:
@@ -108,7 +108,7 @@ def reads(project: Project, cls: ClassFacts, names: set[str]) -> Iterator[ast.At
     Left out are reads that the constructor has refused, or that a handler expects to fail.
     """
     left_out = {id(node) for node in (*_refused(cls), *_tried(cls))}
-    for node, method in _own(cls):
+    for node, method in cls.of_self:
         if isinstance(node.ctx, ast.Load) and node.attr in names and id(node) not in left_out:
             if _runs(project, cls, method):
                 yield node
@@ -143,11 +143,12 @@ class _Calls:
             or name == "set_input_tensor"
         ):
             return True
-        return written_anywhere(self._project, name, re.compile(rf"\.{name}\b|['\"]{name}['\"]"))
+        asked = ((f".{name}", rf"\.{name}\b"), *((f"{q}{name}{q}", f"{q}{name}{q}") for q in ("'", '"')))
+        return any(written_anywhere(self._project, mark, re.compile(text)) for mark, text in asked)
 
     def _is_lent(self, cls: str, name: str) -> bool:
         """`other.forward = Cls.forward`: its `self` may be another object."""
-        return written_anywhere(self._project, cls, re.compile(rf"\b{cls}\.{name}\b(?!\s*\()"))
+        return written_anywhere(self._project, f"{cls}.{name}", re.compile(rf"\b{cls}\.{name}\b(?!\s*\()"))
 
 
 def _refused(cls: ClassFacts) -> Iterator[ast.AST]:
@@ -177,47 +178,25 @@ def _tried(cls: ClassFacts) -> Iterator[ast.AST]:
                     yield from walk(statement)
 
 
-def _own(cls: ClassFacts) -> Iterator[tuple[ast.Attribute, ast.FunctionDef]]:
-    """Every `self.name` of the methods, with its method."""
-    for method in cls.methods.values():
-        if any(ast.unparse(decorator) == "staticmethod" for decorator in method.decorator_list):
-            continue  # its `self` is whatever it is given
-        for node in sorted(_of_self(method), key=lambda node: (node.lineno, node.col_offset)):
-            yield node, method
-
-
-def _of_self(function: ast.AST) -> Iterator[ast.Attribute]:
-    """Attributes of the `self` of a method; functions in it may have a `self` of their own."""
-    pending = children(function)
-    while pending:
-        node = pending.pop()
-        if isinstance(node, ast.ClassDef):
-            continue
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-            spec = node.args
-            if any(arg.arg == "self" for arg in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs)):
-                continue
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
-            yield node
-        pending += children(node)
-
-
 def set_outside(project: Project, name: str) -> bool:
     """Whether code sets the attribute on some other object, also in files with nothing parallel.
 
     `model.name = …`, `setattr(model, "name", …)`, and `self.name = …` in a function that is no method.
     """
     word = re.escape(name)
-    pattern = re.compile(
-        rf"(?<!\bself)\.{word}\s*(?::[^=\n]+|,[^=\n]*)?=[^=]"
-        rf"|\b(setattr|__setattr__|register_\w+|add_module)\([^\n]*['\"]{word}['\"]"
-        rf"|(?m:^(?:    )?self\.{word}\s*=[^=])"
+    asked = (
+        (f".{name}", rf"\.{word}(?<!\bself\.{word})\s*(?::[^=\n]+|,[^=\n]*)?=[^=]"),
+        (f"self.{name}", rf"(?m)self\.{word}(?:(?<=^self\.{word})|(?<=^    self\.{word}))\s*=[^=]"),
+        *(
+            (f"{q}{name}{q}", rf"\b(setattr|__setattr__|register_\w+|add_module)\([^\n]*{q}{word}{q}")
+            for q in ("'", '"')
+        ),
     )
-    return written_anywhere(project, name, pattern)
+    return any(written_anywhere(project, mark, re.compile(pattern)) for mark, pattern in asked)
 
 
-def written_anywhere(project: Project, word: str, pattern: re.Pattern[str]) -> bool:
-    """Whether a file of the tree holds a pattern, which holds a word; also a file with nothing parallel."""
-    if any(word in module.words and pattern.search(module.text) for module in project.modules):
+def written_anywhere(project: Project, mark: str, pattern: re.Pattern[str]) -> bool:
+    """Whether a file of the tree holds a pattern, which holds a plain text; also a file with nothing parallel."""
+    if any(mark in module.text and pattern.search(module.text) for module in project.modules):
         return True
-    return project.files.unread_has(word, pattern)
+    return project.files.unread_has(mark, pattern)

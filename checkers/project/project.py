@@ -101,6 +101,10 @@ class Project:
             self._framework[module] = any(f".{prefix}." in name for prefix in self.settings.framework)
         return self._framework[module]
 
+    def is_asked(self, module: ModuleFacts) -> bool:
+        """Whether findings in a file are wanted: what a rule says of others need not be worked out."""
+        return self.files.beside or module.path in self.files.targets
+
     def is_copied_framework(self, module: ModuleFacts) -> bool:
         """Whether a module belongs to a copy of the framework inside another package: Megatron-LM itself is none."""
         return any(f".{prefix}." in f"{module.name}." for prefix in self.settings.framework)

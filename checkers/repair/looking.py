@@ -49,6 +49,7 @@ def look(
 ) -> Look:
     """Check the paths, with other bytes for some of the files."""
     files = FileSet.gather(paths, settings, edited)
+    files.beside = True
     with room():
         seen = examine(files, settings, progress)
     named = {source.display for source in files.parsed if source.path in files.targets}

@@ -74,7 +74,9 @@ class AttributeNeverSet(Rule):
     def check(self, analysis: Analysis) -> Iterator[Finding]:
         project = analysis.project
         for cls in project.classes():
-            if project.is_framework(cls.module) or not project.is_module_class(cls):
+            if not project.is_asked(cls.module) or project.is_framework(cls.module):
+                continue
+            if not project.is_module_class(cls):
                 continue
             unset = {name for name in read_names(cls) if not name.startswith("_")} - known(project, cls)
             if unset:

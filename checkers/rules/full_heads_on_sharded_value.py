@@ -133,8 +133,8 @@ def _is_divided_elsewhere(project: Project, event: Reshaped) -> bool:
     size = event.sizes[heads] if heads is not None else None
     names = [str(atom).rpartition(".")[2] for atom in size.poly.atoms()] if isinstance(size, Sym) else []
     for name in filter(str.isidentifier, names):
-        divided = re.compile(rf"(?<!self)\.{name}\s*(//=|=[^=\n]*(//|divide\())")
-        if written_anywhere(project, name, divided):
+        divided = re.compile(rf"\.{name}(?<!self\.{name})\s*(//=|=[^=\n]*(//|divide\())")
+        if written_anywhere(project, f".{name}", divided):
             return True
     return False
 

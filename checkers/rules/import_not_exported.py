@@ -54,7 +54,7 @@ class ImportNotExported(Rule):
 
     def check(self, analysis: Analysis) -> Iterator[Finding]:
         project = analysis.project
-        for module in written_files(project):
+        for module in filter(project.is_asked, written_files(project)):
             for edge in module.edges:
                 if (
                     edge.kind in ("module", "function")

@@ -69,7 +69,7 @@ class NameNeverSet(Rule):
     """
 
     def check(self, analysis: Analysis) -> Iterator[Finding]:
-        for module in written_files(analysis.project):
+        for module in filter(analysis.project.is_asked, written_files(analysis.project)):
             yield from self._missing(module)
             for function in ast.walk(module.tree):
                 if isinstance(function, ast.FunctionDef):

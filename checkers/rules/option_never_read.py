@@ -26,6 +26,7 @@ _WHOLE = re.compile(
 
 _ARGUMENTS = ("args", "_args", "opt", "opts", "options", "hparams", "flags", "FLAGS")
 _BOUND = re.compile(r"(\w+)\s*=\s*(?:\w+\.)*(?:get_args|parse_args|initialize_megatron)\(")
+_ASKS = re.compile("get_args|parse_args|initialize_megatron")
 _MOST = 400
 """Files of one script that are looked into."""
 
@@ -89,7 +90,9 @@ class OptionNeverRead(Rule):
                 continue
             script = TrainingScript(project, module)
             for frame in _providers(script, project):
-                if any(_WHOLE.search(reader.text) for reader in (module, frame.module)):
+                if not project.is_asked(frame.module) or any(
+                    _WHOLE.search(reader.text) for reader in (module, frame.module)
+                ):
                     continue
                 options = list(_options(frame))
                 near = _within_reach(project, script) if options else []
@@ -156,21 +159,35 @@ def _is_named(project: Project, near: list[ModuleFacts], option: str, name: str)
     imports, all of which are `near`. Fields of the framework's own configurations are filled by name."""
     word = re.escape(name)
     field = re.compile(rf"(?m)^ +{word}\s*:|\bargs\.{word}\b")
+    holders = project.knowledge(_Holders)
     for module in near:
-        if name not in module.text:
+        if name not in (module.words if name.isidentifier() else module.text):
             continue
-        held = "|".join({*_ARGUMENTS, *(found[1] for found in _BOUND.finditer(module.text))})
-        read = re.compile(rf"\b(?:{held})(?:\.{word}\b|(?:\.get\(|,\s*|\[)['\"]{word}['\"])")
-        pattern = field if project.is_framework(module) else read
+        read = rf"\b(?:{holders.of(module)})(?:\.{word}\b|(?:\.get\(|,\s*|\[)['\"]{word}['\"])"
+        pattern = field if project.is_framework(module) else re.compile(read)
         if pattern.search(module.text.replace(option, "")):
             return True
     # A configuration made of the arguments has their names: Megatron copies each that it has a field for.
     of_config = re.compile(rf"config\.(?<=\bconfig\.){word}\b(?!\s*=[^=])")
-    return project.files.unread_has(name, of_config) or any(
-        name in module.text and of_config.search(module.text)
+    mark = f"config.{name}"
+    return project.files.unread_has(mark, of_config) or any(
+        mark in module.text and of_config.search(module.text)
         for module in project.modules
         if not project.is_framework(module)
     )
+
+
+class _Holders:
+    """The names under which the files of a tree hold the arguments, as sides of a pattern."""
+
+    def __init__(self, _: Project) -> None:
+        self._known: dict[int, str] = {}
+
+    def of(self, module: ModuleFacts) -> str:
+        if id(module) not in self._known:
+            bound = _BOUND.finditer(module.text) if _ASKS.search(module.words) else ()
+            self._known[id(module)] = "|".join(sorted({*_ARGUMENTS, *(found[1] for found in bound)}))
+        return self._known[id(module)]
 
 
 def _within_reach(project: Project, script: TrainingScript) -> list[ModuleFacts]:

@@ -65,14 +65,18 @@ class Partners:
 
 
 class Divergences:
-    """All of a project, found once."""
+    """All of the files asked about, found once."""
 
     def __init__(self, project: Project) -> None:
         self.found: list[Divergence] = []
         partners = project.knowledge(Partners)
         for frame in functions(project, _ASKS):
             node = frame.scope.function
-            if node is not None and _ASKS.search(frame.module.text_of(node)):
+            if (
+                node is not None
+                and project.is_asked(frame.module)
+                and _ASKS.search(frame.module.text_of(node))
+            ):
                 reading = read(frame) if project.knowledge(Reaches).any(frame) else None
                 if reading is not None:
                     self.found += [item for item in _judge(reading) if not partners.elsewhere(item)]

@@ -147,17 +147,29 @@ class Reaches:
     def __init__(self, project: Project) -> None:
         self._found: dict[int, bool] = {}
 
-    def any(self, frame: Frame, depth: int = 0) -> bool:
+    def any(self, frame: Frame) -> bool:
         function = frame.scope.function
-        if function is None or depth > _MAX_DEPTH:
+        if function is None:
             return False
         if id(function) not in self._found:
-            self._found[id(function)] = False  # what a recursive call finds
-            self._found[id(function)] = bool(frame.project.knowledge(Entered).of(frame)) or any(
-                (inner := frame.callee(node)) is not None and self.any(inner, depth + 1)
-                for node in frame.scope.calls
-            )
+            self._follow(frame)
         return self._found[id(function)]
+
+    def _follow(self, start: Frame) -> None:
+        """Look into what a function calls, however far: the answer must not depend on who asks first."""
+        frames = {id(start.scope.function): start}
+        waiting = [start]
+        for frame in waiting:  # grows as it is read
+            known = self._found.get(id(frame.scope.function))
+            if known or (known is None and frame.project.knowledge(Entered).of(frame)):
+                self._found[id(start.scope.function)] = True
+                return
+            for node in frame.scope.calls if known is None else ():
+                inner = frame.callee(node)
+                if inner is not None and id(inner.scope.function) not in frames:
+                    frames[id(inner.scope.function)] = inner
+                    waiting.append(inner)
+        self._found |= dict.fromkeys(frames, False)
 
 
 def _entering(node: ast.AST) -> list[ast.AST]:

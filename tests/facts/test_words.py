@@ -32,6 +32,13 @@ PATTERNS = [
         r"torch\.ones\(",
         r"^barrier$",
         r"(dist\.){1,2}all",
+        r"\ball\b|\bbarrier\b",
+        r"\b(all|max)_\w*\b",
+        r"\b(?:ones|naïve)_norm|MAX(?=_)",
+        r"(all)_reduce.*\1",
+        r"[|)]|all\|x|[]|]",
+        r"\ball*_|\bredu(ce)?",
+        r"\b(all|(dist|re)\.|x) = ",
     )
     for flags in (0, re.IGNORECASE, re.MULTILINE)
 ]
