@@ -91,7 +91,7 @@ class ModuleFacts:
     stars: list[str] = field(default_factory=list)
     classes: dict[str, ClassFacts] = field(default_factory=dict)
     lines: list[str] = field(default_factory=list)
-    _said: dict[re.Pattern[str], bool] = field(default_factory=dict)
+    _said: dict[int, tuple[re.Pattern[str], bool]] = field(default_factory=dict)
 
     @cached_property
     def words(self) -> str:
@@ -100,9 +100,15 @@ class ModuleFacts:
 
     def says(self, pattern: re.Pattern[str]) -> bool:
         """Whether the text holds a match."""
-        if pattern not in self._said:
-            self._said[pattern] = holds(pattern, self.text, self.words)
-        return self._said[pattern]
+        known = self._said.get(id(pattern))  # the hash of a pattern goes over all of it
+        if known is None:
+            known = self._said[id(pattern)] = (pattern, holds(pattern, self.text, self.words))
+        return known[1]
+
+    @cached_property
+    def folder(self) -> str:
+        """The folder of the file."""
+        return str(self.path.parent)
 
     @property
     def is_package(self) -> bool:

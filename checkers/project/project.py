@@ -74,7 +74,7 @@ class Project:
         self.settings = settings
         self._places = Places(files)
         self._modules: dict[Path, ModuleFacts | None] = {}
-        self._found: dict[tuple[str, Path], ModuleFacts | NamespaceRef | None] = {}
+        self._found: dict[tuple[str, str], ModuleFacts | NamespaceRef | None] = {}
         self._resolved: dict[tuple[int, str], Ref | None] = {}
         self._mro: dict[int, tuple[ClassFacts | External, ...]] = {}
         self._framework: dict[ModuleFacts, bool] = {}
@@ -152,7 +152,7 @@ class Project:
 
     def find_module(self, dotted: str, near: ModuleFacts) -> ModuleFacts | NamespaceRef | None:
         """The module an absolute name means for `near`: its own root first, then the others, nearest first."""
-        key = (dotted, near.path.parent)
+        key = (dotted, near.folder)
         if key not in self._found:
             found = self._places.find(dotted, near.path)
             bare = NamespaceRef(dotted) if found is not None else None
