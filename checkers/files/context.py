@@ -21,7 +21,7 @@ def users(targets: Iterable[Path], others: Mapping[Path, bytes], project: Path) 
     waiting = {path: _mentions(path, data, project) for path, data in others.items()}
     found: set[Path] = set()
     fresh = set(targets)
-    while fresh:
+    while fresh and waiting:
         names = {name for path in fresh for name in _names(path, project)}
         fresh = {path for path, mentions in waiting.items() if not names.isdisjoint(mentions)}
         found |= fresh

@@ -37,43 +37,56 @@ def _written_files(project: Project) -> list[ModuleFacts]:
 
 def names_set(module: ModuleFacts) -> set[str] | None:
     """The names that a module has once it is loaded; None where some may be set in ways that are not seen."""
-    if module.stars or _HIDDEN.search(module.text):
-        return None
-    top = _table(module)
-    if top is None:
-        return None
-    found = {
-        symbol.get_name() for symbol in top.get_symbols() if symbol.is_assigned() or symbol.is_imported()
-    }
-    for table in _inside(top):
-        found |= {
+    return _names_set(module, None)
+
+
+def _names_set(module: ModuleFacts, tables: list[symtable.SymbolTable] | None) -> set[str] | None:
+    known = module.tree.__dict__.get("_names", False)
+    if known is False:
+        is_open = module.stars or module.says(_HIDDEN)
+        known = None if is_open else _set_in(_tables(module) if tables is None else tables)
+        module.tree._names = known  # type: ignore[attr-defined]
+    return None if known is None else set(known)
+
+
+def _set_in(tables: list[symtable.SymbolTable]) -> frozenset[str] | None:
+    return (
+        frozenset(
             symbol.get_name()
+            for table in tables
             for symbol in table.get_symbols()
-            if symbol.is_declared_global() and (symbol.is_assigned() or symbol.is_imported())
-        }
-    return found
+            if (table is tables[0] or symbol.is_declared_global())
+            and (symbol.is_assigned() or symbol.is_imported())
+        )
+        if tables
+        else None
+    )
 
 
 def names_missing(module: ModuleFacts) -> set[str]:
     """The names that a file reads from its module and that neither it nor Python sets."""
-    known = names_set(module)
-    top = _table(module)
-    if known is None or top is None:
+    tables = _tables(module)
+    known = _names_set(module, tables)
+    if known is None:
         return set()
     known |= KNOWN
     return {
         symbol.get_name()
-        for table in (top, *_inside(top))
+        for table in tables
         for symbol in table.get_symbols()
-        if symbol.is_referenced() and (symbol.is_global() or table is top) and symbol.get_name() not in known
+        if symbol.is_referenced()
+        and (symbol.is_global() or table is tables[0])
+        and symbol.get_name() not in known
     }
 
 
-def _table(module: ModuleFacts) -> symtable.SymbolTable | None:
+def _tables(module: ModuleFacts) -> list[symtable.SymbolTable]:
+    """What the compiler notes of a file, its top first; nothing where it refuses the file."""
     try:
-        return symtable.symtable(module.text, module.display, "exec")
+        top = symtable.symtable(module.text, module.display, "exec")
     except (SyntaxError, ValueError, RecursionError):
-        return None
+        return []
+    return [top, *_inside(top)]
 
 
 def _inside(table: symtable.SymbolTable) -> Iterator[symtable.SymbolTable]:

@@ -76,7 +76,7 @@ class FileWrittenByEveryRank(Rule):
 
     def check(self, analysis: Analysis) -> Iterator[Finding]:
         project = analysis.project
-        if not any(MODEL_PARALLEL.search(module.text) for module in project.modules):
+        if not any(module.says(MODEL_PARALLEL) for module in project.modules):
             return
         seen: set[int] = set()
         for _, step in training_steps(project):

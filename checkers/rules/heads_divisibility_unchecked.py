@@ -193,7 +193,7 @@ def _key_value(text: str) -> bool:
 
 
 _REFUSES = re.compile(
-    r"(?m)^(?=[^#\n]*\b(?:assert|if|raise|elif|and)\b)[^#\n]*head[^%\n]*%[^\n]*(?:tp|tensor|parallel|world|mp_size|gpu)"
+    r"(?=[^#\n]*\b(?:assert|if|raise|elif|and)\b)[^#\n]*head[^%\n]*%[^\n]*(?:tp|tensor|parallel|world|mp_size|gpu)"
 )
 
 
@@ -206,9 +206,12 @@ class _Refusals:
     @staticmethod
     def _of(project: Project, module: ModuleFacts) -> Iterator[str]:
         inside = [cls.node for cls in module.classes.values() if project.is_module_class(cls)]
-        for found in _REFUSES.finditer(module.text) if "%" in module.text else ():
-            line = module.text.count("\n", 0, found.start()) + 1
-            if not any(node.lineno <= line <= (node.end_lineno or line) for node in inside):
+        lines = enumerate(module.lines, 1) if "head" in module.words else ()
+        for line, text in lines:
+            found = _REFUSES.match(text) if "%" in text and "head" in text else None
+            if found is not None and not any(
+                node.lineno <= line <= (node.end_lineno or line) for node in inside
+            ):
                 yield found[0]
 
     def speaks(self, key_value: bool) -> bool:

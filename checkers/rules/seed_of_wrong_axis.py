@@ -144,11 +144,8 @@ def _draws_whole(project: Project, seeding: ModuleFacts) -> bool:
     Layers of fairscale draw the whole weight and keep their part of it, so that any seed serves.
     """
     below = [module for module in project.modules if module.path.is_relative_to(seeding.path.parent)]
-    near = below if any(_BUILDS.search(module.text) for module in below) else project.modules
-    return any(
-        _GENERATOR.search(module.text) or (_BUILDS.search(module.text) and _WHOLES.search(module.text))
-        for module in near
-    )
+    near = below if any(module.says(_BUILDS) for module in below) else project.modules
+    return any(module.says(_GENERATOR) or (module.says(_BUILDS) and module.says(_WHOLES)) for module in near)
 
 
 _SAMPLER = re.compile(r"class \w*Sampler")

@@ -159,7 +159,7 @@ _DUPLICATES = re.compile(r"(tensor_parallel|tp)_duplicate")
 def _filtered_by_caller(frame: Frame) -> bool:
     """Whether the function is given its parameters, in a tree that leaves duplicates out where it lists them."""
     given = [name for name in frame.scope.parameters if "param" in name]
-    return bool(given) and any(_DUPLICATES.search(module.text) for module in frame.project.modules)
+    return bool(given) and any(module.says(_DUPLICATES) for module in frame.project.modules)
 
 
 def _word(node: ast.expr) -> str:
@@ -189,7 +189,7 @@ _SPLITS = re.compile(
 
 def splits_models(project: Project) -> bool:
     """Whether anything in the tree splits a model: groups for sequences, contexts or data alone do not."""
-    return any(_SPLITS.search(m.text) for m in project.modules if not project.is_copied_framework(m))
+    return any(m.says(_SPLITS) for m in project.modules if not project.is_copied_framework(m))
 
 
 def uses_stages(project: Project) -> bool:
