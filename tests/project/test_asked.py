@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from onescience_check.checkers.engine import examine, room
 from onescience_check.checkers.files.discovery import FileSet
 from onescience_check.checkers.settings import Settings
