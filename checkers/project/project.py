@@ -64,10 +64,7 @@ class NotYet(BaseException):
 
 
 class Project:
-    """All modules of one run, read on demand, and the names they bind.
-
-    `is_withheld` says that another process is following the tensors, and what it finds cannot be asked for.
-    """
+    """All modules of one run, read on demand, and the names they bind."""
 
     def __init__(self, files: FileSet, settings: Settings) -> None:
         self.files = files
@@ -80,8 +77,10 @@ class Project:
         self._framework: dict[ModuleFacts, bool] = {}
         self._known: dict[Callable[[Project], Any], Any] = {}
         self.modules: list[ModuleFacts] = []
-        self._followed: list[ModuleFacts] | None = None
-        self.is_withheld = False
+        self.read_for_analysis: list[ModuleFacts] | None = None
+        self.is_withheld = (
+            False  # whether another process follows the tensors: what it finds cannot be asked for
+        )
         for source in files.files:
             facts = self.module_at(source.path)
             if facts is not None:
@@ -142,11 +141,7 @@ class Project:
         """Every module that was read when the tensors had been followed; rules read more, each others."""
         if self.is_withheld:
             raise NotYet
-        return self.read if self._followed is None else self._followed
-
-    def is_followed(self) -> None:
-        """The tensors have been followed."""
-        self._followed = self.read
+        return self.read if self.read_for_analysis is None else self.read_for_analysis
 
     # -- modules by name -------------------------------------------------------------------------------------
 

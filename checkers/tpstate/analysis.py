@@ -62,7 +62,7 @@ class Analysis:
             self.run(cls)
             if progress is not None:
                 progress(tr("following the tensors"), index + 1, len(classes))
-        self.project.is_followed()
+        self.project.read_for_analysis = self.project.read
 
     def built(self) -> Iterator[tuple[ClassFacts, Obj]]:
         """Every class that was run on its own, with the instance built from unknown arguments."""
