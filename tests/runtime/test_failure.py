@@ -60,7 +60,7 @@ def test_ranks_notice_a_dead_or_hanging_rank_without_a_launcher(tmp_path, victim
         (2, ["--no-such-flag", "1"], "--no-such-flag"),
         (2, ["--global-batch-size", "3"], "--global-batch-size 3"),
         (2, ["--lr", "1e30", "--clip-grad", "0", "--train-iters", "30"], "Lower --lr"),
-        (2, ["--load", "nowhere", "--save", "elsewhere"], "no checkpoint in nowhere"),
+        (2, ["--load", "nowhere"], "no checkpoint in nowhere"),
     ],
 )
 def test_bad_input_gives_one_message_and_no_traceback(size, flags, message):

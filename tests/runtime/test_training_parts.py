@@ -3,13 +3,14 @@
 import argparse
 import json
 import signal
+import socket
 import sys
 
 import numpy as np
 import pytest
 import torch
 
-from onescience_check.runtime import era5_generator, flags, stuck
+from onescience_check.runtime import era5_generator, flags, process_groups, stuck
 from onescience_check.runtime.checkpoint import files
 from onescience_check.runtime.era5 import CHANNELS, ERA5Dataset
 from onescience_check.runtime.errors import UserError
@@ -215,3 +216,15 @@ def test_older_checkpoints_are_read(tmp_path):
     content = {"format": 1, "iteration": 1, "consumed_samples": 4, "layout": layout, "files": {}}
     (folder / "metadata.json").write_text(json.dumps(content), encoding="utf-8")
     assert files.read_metadata(folder).validation is None
+
+
+def test_a_port_that_is_in_use_is_named(monkeypatch):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        world = {"RANK": "0", "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
+        for name, value in world.items():
+            monkeypatch.setenv(name, value)
+        with pytest.raises(UserError, match=f"port {port} is in use: set MASTER_PORT to another"):
+            process_groups.initialize_process_groups(device="cpu", timeout_minutes=0.1)
