@@ -91,6 +91,7 @@ class _Session:
         self.barred = barred
         self._bytes: dict[Path, bytes] = {}
         self._refused: dict[Finding, Refused] = {}
+        self._times: Counter[tuple[str, str, str]] = Counter()
 
     def run(self) -> Repair:
         done = Repair()
@@ -103,10 +104,10 @@ class _Session:
             batch = _apart(finding for finding in wanted if finding not in self._refused)
             if not batch:
                 break
-            made, now = self._settle(now, [], now, batch)
+            made, now = self._settle(now, batch)
             done.fixed += made
-            if made:  # what was wrong with another edit may be mended now
-                self._refused = {}
+            if made or len(batch) > 1:  # another edit may have been the reason; twice is enough
+                self._refused = {f: r for f, r in self._refused.items() if self._times[_name(f)] > 1}
         done.refused = [self._refused[finding] for finding in wanted]
         done.after = {path: data for path, data in now.edited.items() if data != self._bytes[path]}
         done.before = {path: self._bytes[path] for path in done.after}
@@ -132,32 +133,24 @@ class _Session:
                     )
         return None
 
-    def _settle(
-        self, start: Look, kept: list[Finding], last: Look, more: list[Finding]
-    ) -> tuple[list[Finding], Look]:
-        """Of `more`, those whose edits are right on top of the `kept` ones, which led from `start` to `last`.
+    def _settle(self, start: Look, more: list[Finding]) -> tuple[list[Finding], Look]:
+        """Of `more`, those whose edits are right on top of a look, and what is found after them.
 
-        One look blames many: what each of its problems names is parted at once, file by file, so that the number of
-        looks grows with the deepest of them and not with their number.
+        A look is a whole check, so what each of its problems names is taken out at once, and tried again in the next
+        round beside what is new there.
         """
-        if not more:
-            return kept, last
-        outcome = self._try(start, [*kept, *more])
-        if isinstance(outcome, Look):
-            return [*kept, *more], outcome
-        blamed = [[f for f in suspects if f in more] for _, suspects in outcome.problems]
-        alone = [group[0] for group in blamed if len(group) == 1]
-        if len(more) == 1 or len(set(alone)) == len(more):
-            self._refused |= {finding: Refused(finding, outcome.reason(finding)) for finding in more}
-            return kept, last
-        later = list(alone)
-        for group in blamed:
-            if not any(finding in alone for finding in group):
-                later += group[len(group) // 2 :]
-        if not 0 < len(set(later)) < len(more):
-            later = more[len(more) // 2 :]
-        kept, last = self._settle(start, kept, last, [f for f in more if f not in later])
-        return self._settle(start, kept, last, [f for f in more if f in later])
+        left = list(more)
+        while left:
+            outcome = self._try(start, left)
+            if isinstance(outcome, Look):
+                return left, outcome
+            blamed = {finding for _, suspects in outcome.problems for finding in suspects}
+            blamed = blamed or set(left[len(left) // 2 :])
+            for finding in blamed:
+                self._refused[finding] = Refused(finding, outcome.reason(finding))
+                self._times[_name(finding)] += 1
+            left = [finding for finding in left if finding not in blamed]
+        return [], start
 
     def _try(self, start: Look, findings: list[Finding]) -> Look | _Refusal:
         """What is found after the edits of some findings, or why they are not right."""
@@ -168,14 +161,27 @@ class _Session:
         for shown, own in edits.items():
             source = start.files.source(shown)
             assert source is not None
-            try:
-                changed[source.path] = edited(changed.get(source.path, self._bytes[source.path]), own)
-                parse(source.path, shown, changed[source.path])
-            except (Unfit, Unusable) as error:
-                why = tr("%(path)s: %(why)s", path=shown, why=error.args[0])
-                return _Refusal([(why, [finding for finding in findings if _touches(finding, shown)])])
+            before = changed.get(source.path, self._bytes[source.path])
+            if why := _unfit(source.path, shown, before, own):
+                mine = [finding for finding in findings if _touches(finding, shown)]
+                alone = [
+                    f
+                    for f in mine
+                    if _unfit(source.path, shown, before, [e for e in _edits(f) if e.place.path == shown])
+                ]
+                return _Refusal([(why, [finding]) for finding in alone or mine[len(mine) // 2 :]])
+            changed[source.path] = edited(before, own)
         after = look(self.paths, self.settings, changed, self.progress)
         return _judge(start, after, findings, edits) or after
+
+
+def _unfit(path: Path, shown: str, before: bytes, edits: list[Edit]) -> str:
+    """Why edits cannot be made in a file, or leave none that can be read; empty where they can."""
+    try:
+        parse(path, shown, edited(before, edits))
+    except (Unfit, Unusable) as error:
+        return tr("%(path)s: %(why)s", path=shown, why=error.args[0])
+    return ""
 
 
 def _judge(
@@ -208,6 +214,11 @@ def _nearest(findings: list[Finding], shown: str, line: int) -> list[Finding]:
         for index, finding in enumerate(findings)
     }
     return [findings[min(lines, key=lambda index: lines[index])]] if lines else []
+
+
+def _name(finding: Finding) -> tuple[str, str, str]:
+    """How a finding is known again when lines have moved."""
+    return finding.place.path, finding.symbol, finding.message
 
 
 def _apart(findings: Iterable[Finding]) -> list[Finding]:
