@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from ..finding import Finding
 from ..language import tr
 from ..rule import Rule, Symptom
-from ..tpstate.events import Built, Site
+from ..tpstate.events import Built
 from ..tpstate.layers import label
 from ..tpstate.parameter_events import Divided
 from ..tpstate.provider_table import COLUMN, ROW, Provider
-from ..tpstate.symbols import Quotient
-from ..tpstate.values import PER_RANK, Sym, Value
+from ..tpstate.shares import handed_share
+from ..tpstate.values import PER_RANK, Sym
 from ..tpstate.verdicts import at, by_site, first_certain, owner_name, site_place
 
 if TYPE_CHECKING:
@@ -85,9 +85,9 @@ class PerRankSizeGiven(Rule):
                     size=_written(event, parameter),
                 )
         for divided in by_site(analysis.log.events, Divided):
-            again = first_certain([event for event in divided if _is_share(event.top)])
-            if again is not None:
-                given = _given_divided(again)
+            again = first_certain([event for event in divided if handed_share(event) is not None])
+            given = handed_share(again) if again is not None else None
+            if again is not None and given is not None:
                 yield self.finding(
                     site_place(given),
                     object=owner_name(again),
@@ -98,24 +98,6 @@ class PerRankSizeGiven(Rule):
                     advice="Give the count of all ranks together, and let the module divide it.",
                     name=again.name,
                 )
-
-
-def _is_share(value: Value) -> bool:
-    """A count that holds a division by the TP size."""
-    if not isinstance(value, Sym) or PER_RANK not in value.tags or len(value.poly.terms) != 1:
-        return False
-    atoms = value.poly.terms[0][0]
-    return len(atoms) == 1 and isinstance(atoms[0], Quotient) and "tp" in atoms[0].bottom.atoms()
-
-
-def _given_divided(event: Divided) -> Site:
-    """The call that hands the share over, where it is written there."""
-    for site in event.stack:
-        if isinstance(site.node, ast.Call):
-            values = (*site.node.args, *(keyword.value for keyword in site.node.keywords))
-            if any(isinstance(value, ast.BinOp) and isinstance(value.op, ast.FloorDiv) for value in values):
-                return site
-    return event.site
 
 
 def _divided(event: Built) -> str | None:

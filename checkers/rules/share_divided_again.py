@@ -10,6 +10,7 @@ from ..finding import Finding
 from ..language import tr
 from ..rule import Rule, Symptom
 from ..tpstate.parameter_events import Divided
+from ..tpstate.shares import handed_share
 from ..tpstate.values import PER_RANK, Sym
 from ..tpstate.verdicts import at, by_site, first_certain, owner_name, site_place
 
@@ -78,7 +79,9 @@ class ShareDividedAgain(Rule):
 
     def check(self, analysis: Analysis) -> Iterator[Finding]:
         for events in by_site(analysis.log.events, Divided):
-            twice = [event for event in events if _is_share(event)]
+            twice = [
+                event for event in events if _is_share(event) and handed_share(event) is None
+            ]  # else E7125's
             event = first_certain(twice)
             if event is None:
                 continue
