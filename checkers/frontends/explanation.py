@@ -15,6 +15,7 @@ from ..language import listed, local, tr
 from ..rule import Rule, Scope
 from ..rules import all_rules
 from .wrapping import wrapped
+from .references import reference
 
 
 def print_explanation(rule: Rule) -> None:
@@ -43,6 +44,7 @@ def explanation(rule: Rule) -> Iterator[tuple[str, str, bool]]:
         *_shown(rule),
         (tr("Wrong"), rule.example("bad"), True),
         (tr("Right"), rule.example("good"), True),
+        (tr("Reference"), reference(rule.symbol), False),
         (tr("Limits"), rule.limits, False),
         (tr("Applies to"), applies, False),
         (tr("Fix"), rule.fix_text(), False),

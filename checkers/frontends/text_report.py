@@ -15,6 +15,7 @@ from ..files.discovery import FileSet
 from ..files.source import SourceFile
 from ..finding import Edit, Finding, Place, Result
 from ..language import counted, listed, local, tr
+from .references import reference
 from .streams import visible
 
 COLOURS = {"E": "bold red", "W": "bold yellow", "R": "bold magenta", "C": "bold cyan"}
@@ -178,6 +179,8 @@ def summary_lines(result: Result, strict: bool) -> Iterator[Text | str]:
     if findings:
         said = "`onescience-check explain %(symbol)s` says why, with a bad and a good example."
         yield local(tr(said, symbol=findings[0].symbol))
+        if shown := reference(findings[0].symbol):
+            yield local(tr("%(path)s shows the right way.", path=shown))
     if result.skipped:
         yield local(
             tr("%(files)s not analysed, or only in part:", files=counted(len(result.skipped), "file"))

@@ -85,6 +85,7 @@ def test_a_finding_shows_code_evidence_and_what_to_type(
         "7 Python files, 5 parallel layers seen, 3 of them row-parallel, with 3 inputs: 2 decided, 1 could not be "
         "(--strict lists undecided places).\n"
         "`onescience-check explain parallel-linear-tuple-used` says why, with a bad and a good example.\n"
+        "reference_models/modules/mlp/pangudistributedmlp.py shows the right way.\n"
     )
 
 
