@@ -14,8 +14,8 @@ from rich.text import Text
 from ..language import listed, local, tr
 from ..rule import Rule, Scope
 from ..rules import all_rules
-from .wrapping import wrapped
 from .references import reference
+from .wrapping import wrapped
 
 
 def print_explanation(rule: Rule) -> None:

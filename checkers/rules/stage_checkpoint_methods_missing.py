@@ -11,8 +11,8 @@ from ..facts.module import ClassFacts, ModuleFacts
 from ..files import disk
 from ..finding import Finding, Fix, joined
 from ..language import tr
-from ..project.project import Project
-from ..project.stage_classes import hidden_base, megatron_base
+from ..project.project import FunctionRef, Project
+from ..project.stage_classes import hidden_base, megatron_base, parameters
 from ..project.stages import Stage, Stages
 from ..rule import Rule, Symptom
 from ..tpstate.config_chain import provider_of
@@ -186,7 +186,7 @@ class StageCheckpointMethodsMissing(Rule):
                 evidence=(at(lost.site, tr("`%(obj)s` is built here", obj=label(lost.obj))),)
                 if lost is not None
                 else (),
-                fix=_typed(cls),
+                fix=_typed(project, cls),
                 decided=bool(base) or project.method(cls, "state_dict_for_save_checkpoint") is None,
                 problem=problem,
             )
@@ -196,6 +196,7 @@ class StageCheckpointMethodsMissing(Rule):
 _MEGATRON_SAVES = re.compile(r"\b(pretrain|save_checkpoint|dist_checkpointing)\b")
 _PLAIN_FORMAT = re.compile(r"ckpt[-_]format[\"']?[\s=:,]+[\"']?torch\b(?!_)")
 _SAVES = re.compile(r"""--save\b|["']save["']|\bsave\s*=|args\.save\b""")
+_HELPER = "make_sharded_tensors_for_checkpoint"
 _METHOD = """
 def sharded_state_dict(self, prefix="", sharded_offsets=(), metadata=None):
     axes = {
@@ -258,11 +259,16 @@ def _below(analysis: Analysis, stage: ClassFacts) -> set[int]:
     return found
 
 
-def _typed(cls: ClassFacts) -> Fix | None:
-    """The method of the reference stages, and what it calls."""
+def _typed(project: Project, cls: ClassFacts) -> Fix | None:
+    """The method of the reference stages, and what it calls; an older copy of Megatron takes no groups there."""
     core = f"{framework_of(cls.module)}.core"
+    home = project.find_module(f"{core}.transformer.utils", cls.module)
+    helper = project.attribute(home, _HELPER, cls.module) if home is not None else None
+    takes_groups = not isinstance(helper, FunctionRef) or "tp_group" in parameters(helper.node)
+    lines = [line for line in _METHOD.split("\n") if takes_groups or "_group=" not in line]
+    groups = add_import(cls.module, core, "parallel_state") if takes_groups else ()
     return unsafe(
-        lines_below(cls.module, cls.node.body[-1], *_METHOD.split("\n")),
-        *add_import(cls.module, core, "parallel_state"),
-        *add_import(cls.module, f"{core}.transformer.utils", "make_sharded_tensors_for_checkpoint"),
+        lines_below(cls.module, cls.node.body[-1], *lines),
+        *groups,
+        *add_import(cls.module, f"{core}.transformer.utils", _HELPER),
     )
