@@ -247,7 +247,7 @@ def _declared(declared: list[tuple[TrainingScript, Declared]], declarations: _De
         return "–" if not declarations.found else tr("not declared")
     if len(set(texts.values())) == 1:
         return next(iter(texts.values()))
-    return "; ".join(f"{name}: {text}" for name, text in texts.items())
+    return listed("; ", (tr("%(what)s: %(note)s", what=name, note=text) for name, text in texts.items()))
 
 
 def _text(shape: Declared) -> str:

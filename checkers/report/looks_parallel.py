@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from ..finding import Finding
-from ..language import counted, tr
+from ..language import counted, listed, tr
 from ..tpstate.events import ParallelCall
 from ..tpstate.inputs import Verdict, judge
 from ..tpstate.provider_table import PAIR, ROW
@@ -253,8 +253,8 @@ def distributed_modules(scene: Scene) -> str:
 
 
 def counterparts(scene: Scene) -> str:
-    said = f"{distributed_modules(scene)}, {original(scene)}"
+    said = listed(", ", (distributed_modules(scene), original(scene)))
     unknown = [row for row in scene.tables.files if row.mark is Mark.OPEN]
     if unknown:
-        raise Unseen(f"{unknown[0].original}: {unknown[0].note}")
+        raise Unseen(tr("%(what)s: %(note)s", what=unknown[0].original, note=unknown[0].note))
     return said

@@ -194,7 +194,7 @@ def yaml_files(scene: Scene) -> str:
     broken = [load for load in loads if load.problem]
     if broken:
         name = broken[0].file.path.name if broken[0].file is not None else tr("a YAML file")
-        raise Unseen(f"{name}: {broken[0].problem}")
+        raise Unseen(tr("%(what)s: %(note)s", what=name, note=broken[0].problem))
     if not loads:
         raise Nothing(tr("the script loads no YAML file"))
     return counted(len(loads), "YAML section")

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
+from onescience_check.checkers.language import local, speaking
 from onescience_check.checkers.report.answers import line_name
 from onescience_check.checkers.report.checklists import CHECKLISTS
 from onescience_check.checkers.report.model import Mark
@@ -41,6 +44,14 @@ def test_a_right_model_has_no_red_line_and_is_ready_once_the_open_ones_are_read(
     assert model.tasks == () and model.notes == ()
     assert [stage.cls for stage in model.stages] == ["Tiny_stage0", "Tiny_stage1"]
     assert model.scripts == (TRAIN,) and model.configs == (f"{YAML} [model]",)
+
+
+def test_every_line_of_a_report_speaks_chinese(tree: Tree) -> None:
+    notes = [checked.note for checklist in tree.model().checklists for checked in checklist.lines]
+    with speaking("zh"):
+        said = [re.sub(r"`[^`]*`", "", local(note)) for note in notes]
+    assert len(said) > 30
+    assert not [note for note in said if re.search(r"\b(with|the|of|was|not|modules?|stages)\b", note)]
 
 
 def test_the_tables_of_a_right_model(tree: Tree) -> None:
