@@ -123,11 +123,11 @@ class ConfigValuesImpossible(Rule):
 
     def _exchanged(self, project: Project, twin: ScriptTwin) -> Iterator[Finding]:
         """Axes of the fields in another order than in the original's file of the same name."""
-        theirs = _values(project, twin.first.where, twin.first.node, twin.first.given, own=True)
-        first = {value.name: value for value in theirs}
-        for value in _values(project, twin.mine.where, twin.mine.node, twin.mine.given, own=True):
-            other = first.get(value.name)
-            if other is None or other.file.name != value.file.name or not isinstance(value.value, list):
+        theirs = _values(project, twin.first.where, twin.first.given)
+        first = {(value.name, value.file.name): value for value in theirs}
+        for value in _values(project, twin.mine.where, twin.mine.given):
+            other = first.get((value.name, value.file.name))
+            if other is None or other.file == value.file or not isinstance(value.value, list):
                 continue
             if isinstance(other.value, list) and value.value != other.value:
                 if sorted(map(str, value.value)) == sorted(map(str, other.value)):
@@ -154,13 +154,11 @@ def _given(project: Project, script: TrainingScript) -> Iterator[tuple[list[Valu
         calls.setdefault(id(node), (node, scope, []))[2].append(stage.cls)
     for node, scope, classes in calls.values():
         named = {word.arg: word.value for word in node.keywords if word.arg}
-        yield list(_values(project, scope, node, named)), classes
+        yield list(_values(project, scope, named)), classes
 
 
-def _values(
-    project: Project, where: Names, node: ast.Call, given: Mapping[str, ast.expr], *, own: bool = False
-) -> Iterator[Value]:
-    """What the files give for the arguments; with `own` the file that the script reads alone, else all beside it."""
+def _values(project: Project, where: Names, given: Mapping[str, ast.expr]) -> Iterator[Value]:
+    """What the file that the script reads, and those beside it, give for the arguments of a call."""
     configs = Configs(TrainingScript(project, where.module))
     for name, value in given.items():
         found = configs.source(value, where) if isinstance(value, ast.Attribute | ast.Subscript) else None
@@ -170,7 +168,7 @@ def _values(
         beside = sorted(
             part for part in project.files.names_in(home.parent) if part.endswith((".yaml", ".yml"))
         )
-        for part in [home.name] if own else beside:
+        for part in beside:
             file = project.knowledge(YamlFiles).read(home.parent / part)
             try:
                 held = look_up(file.data, found[1]) if not file.problem else None
