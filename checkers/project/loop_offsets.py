@@ -14,13 +14,14 @@ _Loop = ast.ListComp | ast.GeneratorExp | ast.DictComp | ast.For
 
 @dataclass(frozen=True, eq=False)
 class Miscount:
-    """An index that is off by the parameter `offset`: below 0 where `subtracted`, else behind the end of `counted`."""
+    """An index that is off by the parameter `offset`: it is below 0 (`subtracted`), behind the end of `counted`, or has
+    the offset twice (`added`)."""
 
     node: ast.expr
     offset: str
     index: str
     counted: str
-    subtracted: bool
+    how: str
 
 
 def miscounts(function: ast.FunctionDef) -> Iterator[Miscount]:
@@ -48,6 +49,11 @@ def miscounts(function: ast.FunctionDef) -> Iterator[Miscount]:
             yield from _below_zero(taken, index, names)
         elif len(source.args) == 2:
             yield from _behind_end(function, source, taken, index, names)
+            first = as_code(source.args[0])
+            for part in walk(node) if first in names and first not in as_code(source.args[1]) else ():
+                if isinstance(part, ast.BinOp) and isinstance(part.op, ast.Add):
+                    if {as_code(part.left), as_code(part.right)} == {first, index}:
+                        yield Miscount(part, first, index, as_code(source.args[1]), "added")
 
 
 def _below_zero(taken: list[ast.Subscript], index: str, names: set[str]) -> Iterator[Miscount]:
@@ -55,7 +61,7 @@ def _below_zero(taken: list[ast.Subscript], index: str, names: set[str]) -> Iter
         place = part.slice
         if isinstance(place, ast.BinOp) and isinstance(place.op, ast.Sub) and as_code(place.left) == index:
             if as_code(place.right) in names:
-                yield Miscount(place, as_code(place.right), index, as_code(part.value), True)
+                yield Miscount(place, as_code(place.right), index, as_code(part.value), "subtracted")
 
 
 def _behind_end(
@@ -71,7 +77,7 @@ def _behind_end(
     for part in taken:
         counted = as_code(part.value)
         if as_code(part.slice) == index and _is_checked(function, counted, sides[0]):
-            yield Miscount(part, first, index, counted, False)
+            yield Miscount(part, first, index, counted, "behind")
 
 
 def _is_checked(function: ast.FunctionDef, counted: str, count: str) -> bool:

@@ -115,7 +115,13 @@ class OffsetIgnored(Rule):
                         index=found.index,
                         offset=found.offset,
                     )
-                    if found.subtracted
+                    if found.how == "subtracted"
+                    else tr(
+                        "`%(index)s` begins at `%(offset)s` here, and `%(offset)s` is added again",
+                        index=found.index,
+                        offset=found.offset,
+                    )
+                    if found.how == "added"
                     else tr(
                         "`%(index)s` begins at `%(offset)s`, and `%(counted)s` begins at 0",
                         index=found.index,
