@@ -1,8 +1,8 @@
 """Which edits are kept: those after which their finding is gone and no other is there.
 
 Edits that touch the same place are made one after the other. Those that fit together are tried together; where the
-result is not right, the culprits are found by halving. Each edit that is kept takes a finding away and brings none, so
-this comes to an end, and a second run finds nothing to do.
+result is not right, what each problem names is taken out, and tried once more beside the rest. An edit that is refused
+twice is left. So this comes to an end after a handful of checks.
 """
 
 from __future__ import annotations
