@@ -69,7 +69,7 @@ class GroupMadeBySomeRanks(Rule):
                     continue
                 ranks = frame.argument(node, "ranks", 0)
                 how = ""
-                if ranks is not None and _hangs_on_rank(ranks, frame, 0):
+                if ranks is not None and not _is_alone(ranks) and _hangs_on_rank(ranks, frame, 0):
                     how = tr("is given ranks that differ between processes")
                 elif _is_under_own_test(node, frame):
                     how = tr("runs only where the list of ranks holds the own one")
@@ -80,6 +80,11 @@ class GroupMadeBySomeRanks(Rule):
                         call=ast.unparse(node)[:80],
                         how=how,
                     )
+
+
+def _is_alone(node: ast.expr) -> bool:
+    """`[rank]`: a group of its own for each process, in which nobody meets another."""
+    return isinstance(node, ast.List | ast.Tuple) and len(node.elts) == 1
 
 
 def _hangs_on_rank(node: ast.expr, frame: Frame, depth: int) -> bool:

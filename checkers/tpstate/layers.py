@@ -226,7 +226,7 @@ def _output(
     skips = kwargs.get("skip_all_reduce", Const(False))
     if flag(interp, obj, "parallel_output", False) is not False or not isinstance(skips, Const):
         return Tensor(State.UNKNOWN, width=width)
-    if reduces is None:
+    if reduces is None or obj.attrs.keys() & _OWN_TRAFFIC:
         return Tensor(State.UNKNOWN, width=width)
     if not reduces or skips.value:
         return Tensor(
