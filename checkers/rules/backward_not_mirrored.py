@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..facts.module import ClassFacts
+from ..facts.module import ClassFacts, ModuleFacts
 from ..facts.nodes import walk
 from ..finding import Finding
 from ..language import tr
@@ -54,7 +54,7 @@ class BackwardNotMirrored(Rule):
     limits = (
         "For functions of autograd written out in the tree, with one tensor, whose collectives stand in their text. "
         "A forward that does nothing counts where it is given a group and nothing reads it; a sum in both directions "
-        "where the file has the copy that sums gradients as well."
+        "where one function applies it with a copy that sums gradients as well."
     )
     guide = "beyond the guide"
 
@@ -97,9 +97,9 @@ class BackwardNotMirrored(Rule):
         for module in project.modules:
             if in_tests(module.display) or not module.says(_FUNCTION) or not module.says(_GROUPS):
                 continue
-            copies = any(_is_copy(project, cls) for cls in module.classes.values())
+            copies = [cls for cls in module.classes.values() if _is_copy(project, cls)]
             for cls in module.classes.values():
-                said = _fault(project, cls, copies)
+                said = _fault(project, cls, any(_are_a_pair(module, copy, cls) for copy in copies))
                 if said is not None:
                     forward, backward, typed = said
                     yield self.finding(
@@ -125,7 +125,7 @@ def _fault(project: Project, cls: ClassFacts, copies: bool) -> tuple[str, str, s
             tr("hands the whole gradient on"),
             tr("return the own slice"),
         )
-    if forward.cuts and not forward.gathers and not backward.gathers and not backward.cuts:
+    if forward.cuts and not (forward.gathers or forward.reduces or backward.gathers or backward.cuts):
         return tr("keeps the own part"), tr("returns a gradient of one part"), tr("gather the parts")
     if forward.same and backward.same and _ignores_group(cls):
         return (
@@ -205,6 +205,16 @@ def _is_copy(project: Project, cls: ClassFacts) -> bool:
     """A function that hands its input on, and sums the gradients."""
     sides = _sides(project, cls)
     return sides is not None and sides[0].same and sides[1].reduces
+
+
+def _are_a_pair(module: ModuleFacts, copy: ClassFacts, cls: ClassFacts) -> bool:
+    """Whether one function or class of the file applies both."""
+    used = [rf"\b{name}\.apply\(" for name in (copy.name, cls.name)]
+    return any(
+        all(re.search(pattern, module.text_of(node)) for pattern in used)
+        for node in module.tree.body
+        if isinstance(node, ast.FunctionDef | ast.ClassDef)
+    )
 
 
 def _ignores_group(cls: ClassFacts) -> bool:

@@ -84,12 +84,16 @@ class GroupMadeBySomeRanks(Rule):
 
 def _is_alone(node: ast.expr) -> bool:
     """`[rank]`: a group of its own for each process, in which nobody meets another."""
-    return isinstance(node, ast.List | ast.Tuple) and len(node.elts) == 1
+    return (
+        isinstance(node, ast.List | ast.Tuple)
+        and len(node.elts) == 1
+        and not isinstance(node.elts[0], ast.Starred)
+    )
 
 
 def _hangs_on_rank(node: ast.expr, frame: Frame, depth: int) -> bool:
     """Whether a list of ranks is made from the own rank: `range(first, first + n)`, `[r for r in …]`."""
-    if depth > 6:
+    if depth > 12:
         return False
     if isinstance(node, ast.List | ast.Tuple):
         return any(_hangs_on_rank(item, frame, depth + 1) for item in node.elts)

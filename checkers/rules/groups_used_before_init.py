@@ -32,7 +32,8 @@ class GroupsUsedBeforeInit(Rule):
     symptom = Symptom.CRASH
     runtime = "AssertionError: tensor model parallel group is not initialized."
     limits = (
-        "For statements of one function, one after the other, that call functions of the tree or Megatron's."
+        "For statements of one function, one after the other, that starts the processes too, and calls functions of "
+        "the tree or Megatron's."
     )
     guide = "beyond the guide"
 
@@ -70,6 +71,8 @@ class GroupsUsedBeforeInit(Rule):
             function = frame.scope.function
             calls = list(_in_order(function.body)) if function is not None else []
             makes = next((call for call in calls if _makes(call, frame, 0)), None)
+            if function is None or not any(_runs(call, frame, "init_process_group", 0) for call in calls):
+                continue  # groups of an earlier call may be there
             for call in calls if makes is not None else []:
                 if call is makes:
                     break
@@ -99,10 +102,14 @@ def _in_order(body: list[ast.stmt]) -> Iterator[ast.Call]:
 
 def _makes(call: ast.Call, frame: Frame, depth: int) -> bool:
     """Whether a call makes the groups: itself, or a function of the tree that it runs, whatever that asks first."""
-    if last_name(call.func) == _MAKES:
+    return _runs(call, frame, _MAKES, depth)
+
+
+def _runs(call: ast.Call, frame: Frame, name: str, depth: int) -> bool:
+    if last_name(call.func) == name:
         return True
     inner = frame.callee(call) if depth < 3 else None
-    return inner is not None and any(_makes(part, inner, depth + 1) for part in inner.scope.calls)
+    return inner is not None and any(_runs(part, inner, name, depth + 1) for part in inner.scope.calls)
 
 
 def _asked(call: ast.Call, frame: Frame, depth: int) -> tuple[ast.Call, Frame] | None:

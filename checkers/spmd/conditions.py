@@ -87,6 +87,13 @@ def _flag(node: ast.Name | ast.Attribute, frame: Frame, depth: int) -> Formula:
 
 def _compared(node: ast.Compare, frame: Frame) -> Formula | None:
     left, operator, right = node.left, node.ops[0], node.comparators[0]
+    if isinstance(operator, ast.In | ast.NotIn) and isinstance(right, ast.List | ast.Tuple):
+        held = [part for part in right.elts if as_code(part) != "-1"]  # -1 says that nothing is distributed
+        if len(held) != 1 or not isinstance(held[0], ast.Constant):
+            return None
+        alone = ast.Compare(left, [ast.Eq()], [held[0]])
+        found = _compared(alone, frame)
+        return found if found is None or isinstance(operator, ast.In) else ("not", (found,))
     axes, other = varies(left, frame), varies(right, frame)
     if axes is None or (not axes and other):
         left, right, axes, other = right, left, other, axes

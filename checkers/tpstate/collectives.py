@@ -71,7 +71,8 @@ def collective(
             why = interp.step(node, tr("`%(name)s` splits it", name=name))
             return Tensor(State.SHARDED, width=tensor.width, why=why, tokens=tensor.tokens)
         if name in _COPY:
-            return tensor.but(tag="copied" if tensor.tag == "argument" else tensor.tag)
+            role = "" if tensor.role == "parameter" else tensor.role
+            return tensor.but(role=role, tag="copied" if tensor.tag == "argument" else tensor.tag)
         if tensor.state is State.FULL:
             interp.emit(LossOnGathered, node, tensor=tensor)
         return Tensor(State.UNKNOWN)

@@ -33,8 +33,13 @@ _ONE_RANK = re.compile(
 )
 
 
+_HAS_RANKS = re.compile(r"(?:.*\.)?(?:has|use|enable)_(?:\w+_)?tp")
+
+
 def says_one_rank(key: str, side: bool) -> bool:
     """Whether a condition says that there is one TP rank only, where split and whole are the same."""
+    if not side and _HAS_RANKS.fullmatch(key):
+        return True
     match = _ONE_RANK.fullmatch(key)
     return match is not None and (match.group(1) in ("==", "<=")) is side
 

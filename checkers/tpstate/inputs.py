@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import re
 
 from .choices import Choice
 from .events import ParallelCall
@@ -52,8 +53,21 @@ def size(obj: Obj, row: Provider, which: int) -> Poly | None:
     return poly_of(value)
 
 
+_ASKS_SIZE = re.compile(r"get_\w*(size|group)\(|\.size\(\)|\.world_size|mapping|parallel_state")
+
+
 def is_alone(layer: Obj) -> bool:
-    """Whether a layer of an inference engine is given a group of one rank."""
+    """Whether a layer of an inference engine is given a group of one rank, or takes one where it is given none."""
+    source = layer.provider.source if layer.provider is not None else None
+    built = source.methods.get("__init__") if source is not None else None
+    if (
+        source is not None
+        and built is not None
+        and not layer.args.keys() & {"tp_size", "tp_group", "parallel_group"}
+    ):
+        takes = any(arg.arg == "tp_size" for arg in (*built.args.args, *built.args.kwonlyargs))
+        if takes and not _ASKS_SIZE.search(source.text):
+            return True
     return layer.args.get("tp_size") == Const(1) or layer.args.get("parallel_group") == Const("replicated")
 
 

@@ -84,3 +84,11 @@ class WholeCollected(Event):
     tensor: Tensor = field(kw_only=True)
     call: str = field(kw_only=True)
     gathers: bool = field(kw_only=True)
+
+
+@dataclass
+class ShardWeighted(Event):
+    """A parameter that every rank holds alike was applied to one rank's part of a value: `name` says which."""
+
+    tensor: Tensor = field(kw_only=True)
+    name: str = field(kw_only=True)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import ast
 
+from ..facts.nodes import as_code
 from ..language import tr
 from . import calls, dimensions, indexing, moves, parts, placements, token_sources, tokens
 from .choices import Choice
 from .events import BiasOnPartial, ShardedEscape
 from .interpreter import Interpreter
+from .parameter_events import ShardWeighted
 from .states import State
 from .symbols import Poly
-from .values import TP, UNKNOWN, Const, Kwargs, Pair, Sym, Tensor, Value
+from .values import PER_RANK, TP, UNKNOWN, Const, Kwargs, Pair, Sym, Tensor, Value
 
 _MAX_OPEN = 3
 """So many operands of a `cat` are followed through both values of a condition."""
@@ -174,6 +176,18 @@ def _combined(interp: Interpreter, left: Value, right: Value, node: ast.expr, ad
     return _two_tensors(interp, left, right, node, additive)
 
 
+def _is_shared(tensor: Tensor) -> bool:
+    """Whether a tensor is a parameter of the same few numbers on each rank."""
+    sizes = tensor.dims if tensor.role == "parameter" else None
+    return bool(sizes) and not any(isinstance(size, Sym) and PER_RANK in size.tags for size in sizes or ())
+
+
+def _own_name(node: ast.expr) -> str:
+    """The operand of an operation that is an attribute of the module."""
+    parts = (node.left, node.right) if isinstance(node, ast.BinOp) else ()
+    return next((text for part in parts if (text := as_code(part)).startswith("self.")), "")
+
+
 def _with_unknown(tensor: Tensor, additive: bool) -> Tensor:
     """Shapes must agree, so a split operand stays split; a full one may be broadcast, unless it was added."""
     if tensor.state is State.SHARDED:
@@ -208,6 +222,8 @@ def _two_tensors(interp: Interpreter, left: Tensor, right: Tensor, node: ast.exp
         other = right if known is left else left
         if known.state is State.FULL and (other.role == "parameter" or _narrow(other)):
             return known.but(dims=None)
+        if known.state is State.SHARDED and _is_shared(other):
+            interp.emit(ShardWeighted, node, tensor=known, name=_own_name(node))
         return _with_unknown(known, additive)
     if left.state is right.state:
         whys = [part.why for part in (left, right) if part.why is not None]

@@ -12,7 +12,7 @@ from . import flags
 from .interpreter import Interpreter
 from .states import Tokens
 from .token_events import TokensUnmarked
-from .tokens import ALL, OWN, held_of
+from .tokens import ALL, OWN, held_of, is_flag
 from .values import NONE, PER_RANK, Const, Obj, Sym, Tensor, Value
 
 
@@ -35,7 +35,7 @@ def of_embedding(
         why = interp.step(node, tr("the embedding `%(name)s` returns all tokens on each rank", name=name))
         return Tokens(ALL, "", first=False, why=why)
     told = interp.settle(obj.args.get("reduce_scatter_embeddings", NONE))
-    if not isinstance(told, Sym) or flags.bare(told.text)[1]:
+    if not isinstance(told, Sym) or flags.bare(told.text)[1] or not is_flag(told.text) or " " in told.text:
         return None
     why = interp.step(node, tr("the embedding `%(name)s` reduce-scatters the tokens", name=name))
     return Tokens(OWN, told.text, first=True, why=why)

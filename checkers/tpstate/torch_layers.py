@@ -9,6 +9,7 @@ from ..language import tr
 from . import calls, indexing, layers, moves, placements, tensor_products, token_sources, tokens
 from .events import BiasOnPartial, Dropped, ShardedEscape
 from .interpreter import Interpreter
+from .parameter_events import ShardWeighted
 from .states import State
 from .symbols import Poly
 from .values import PER_RANK, UNKNOWN, Const, Kwargs, Obj, Pair, Seq, Sym, Tensor, Value, poly_of
@@ -158,6 +159,12 @@ def _normalised(interp: Interpreter, obj: Obj, value: Value, node: ast.expr) -> 
     placements.whole_argument(interp, value, node, f"`{layers.label(obj)}`")
     placements.applied(interp, "group_norm", value, (), {}, node)
     value = moves.used_whole(value)
+    if (
+        value.state is State.SHARDED
+        and not value.last
+        and _argument(obj, 2, "elementwise_affine") != Const(False)
+    ):
+        interp.emit(ShardWeighted, node, tensor=value, name=f"self.{layers.label(obj)}")
     if value.state is State.SHARDED and value.last:
         meets_full(interp, obj, value, sized, per_rank(shape), node)
         return value

@@ -51,3 +51,8 @@ class Scatter(torch.autograd.Function):
     def backward(ctx, grad):  # [backward-not-mirrored]
         dist.all_reduce(grad, group=ctx.group)
         return grad, None
+
+
+def row(x, weight, group):
+    hidden = Copy.apply(x, group) @ weight
+    return Reduce.apply(hidden, group)

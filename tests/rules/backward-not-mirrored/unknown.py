@@ -36,3 +36,34 @@ def _gather_all(x, group):
 
 def reduce_scatter_all(x, group):
     return x
+
+
+class Copy(torch.autograd.Function):
+    """Beside it, but never with it."""
+
+    @staticmethod
+    def forward(ctx, x, group):
+        ctx.group = group
+        return x
+
+    @staticmethod
+    def backward(ctx, grad):
+        dist.all_reduce(grad, group=ctx.group)
+        return grad, None
+
+
+class OwnWord(torch.autograd.Function):
+    """What a rank picks out of a table is no part of the tensor."""
+
+    @staticmethod
+    def forward(ctx, logits, targets, starts):
+        first = starts[dist.get_rank()]
+        peak = logits.max(dim=-1).values
+        dist.all_reduce(peak, op=dist.ReduceOp.MAX)
+        ctx.save_for_backward(logits)
+        return peak - first
+
+    @staticmethod
+    def backward(ctx, grad):
+        (logits,) = ctx.saved_tensors
+        return logits * grad.unsqueeze(-1), None, None

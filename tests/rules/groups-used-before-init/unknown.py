@@ -19,3 +19,11 @@ def again():
 def main():
     seed(1)
     mpu.initialize_model_parallel(tensor_model_parallel_size=2)
+
+
+def copied(tp):
+    """The groups of an earlier call are there."""
+    before = mpu.get_tensor_model_parallel_world_size()
+    mpu.destroy_model_parallel()
+    mpu.initialize_model_parallel(tensor_model_parallel_size=tp)
+    return before
