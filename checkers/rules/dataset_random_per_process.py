@@ -104,10 +104,11 @@ class DatasetRandomPerProcess(Rule):
     def _check_class(self, project: Project, cls: ClassFacts) -> Iterator[Finding]:
         seen: set[int] = set()
         for name in ("__init__", "__getitem__"):
-            method = cls.methods.get(name)
-            if method is None:
+            found = project.method(cls, name)
+            if found is None or _is_seeded(found[0].module):
                 continue
-            start = Frame(project, project.knowledge(Scopes).of(cls.module, method), cls)
+            owner, method = found
+            start = Frame(project, project.knowledge(Scopes).of(owner.module, method), cls)
             for call in calls_of(start):
                 if id(call.node) in seen or not _draws(
                     project, call.frame.module, call.frame.scope, call.node
@@ -116,7 +117,7 @@ class DatasetRandomPerProcess(Rule):
                 seen.add(id(call.node))
                 function = call.frame.scope.function
                 through = function.name if function is not None else name
-                where = f"{cls.name}.{through}" if call.frame.cls is cls else through
+                where = f"{owner.name}.{through}" if call.frame.cls is cls else through
                 yield self.finding(
                     place_of(call.frame.module, call.node),
                     object=cls.name,
@@ -129,7 +130,7 @@ def _datasets(project: Project, reader: ModuleFacts) -> Iterator[ClassFacts]:
     """Datasets that a module defines or imports, and those that a class that it imports builds in its own file."""
     for name in reader.bindings:
         ref = project.resolve(reader, name)
-        if isinstance(ref, ClassFacts) and "__getitem__" in ref.methods:
+        if isinstance(ref, ClassFacts) and project.method(ref, "__getitem__") is not None:
             yield ref
         elif isinstance(ref, ClassFacts):
             for other in ref.module.classes.values():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import sys
 import traceback
+import weakref
 from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
@@ -50,9 +51,7 @@ class Tracker:
         self.modes: list[TorchFunctionMode] = []
         self.entered: list[int] = []
         self.with_gradients = True
-        self.makers: dict[
-            int, tuple[torch.Tensor, nn.Module]
-        ] = {}  # who made a tensor; on meta none has a size
+        self.makers: dict[int, tuple[weakref.ref[torch.Tensor], nn.Module]] = {}  # held, a tensor would count
 
     def install(self) -> None:
         """From here on."""
@@ -108,7 +107,9 @@ class Tracker:
             if not self.failed_in:
                 self.failed_in, self.failed_on = list(self.running), list(self.taken)
         elif isinstance(output, torch.Tensor) and output.is_meta and id(module) in self.names:
-            self.makers.setdefault(id(output), (output, module))
+            known = self.makers.get(id(output))
+            if known is None or known[0]() is not output:  # an id comes again once its tensor is gone
+                self.makers[id(output)] = (weakref.ref(output), module)
         if self.running and self.running[-1][0] is module:
             self.running.pop()
             self.taken.pop()
@@ -165,8 +166,11 @@ class Tracker:
 
     def _maker(self) -> nn.Module | None:
         """The module that made what the failing one was given."""
-        makers = (self.makers.get(id(tensor)) for tensor in reversed(self.failed_on or self.taken))
-        return next((made[1] for made in makers if made is not None), None)
+        for tensor in reversed(self.failed_on or self.taken):
+            made = self.makers.get(id(tensor))
+            if made is not None and made[0]() is tensor:
+                return made[1]
+        return None
 
     def place_of(self, module: nn.Module | None) -> tuple[str, int]:
         """The line of a module's forward in the user's tree, else the line that builds it."""

@@ -152,7 +152,7 @@ def test_json_is_version_2(files: FileSet, capsys: pytest.CaptureFixture[str]) -
     what = result(finding(), undecided=(finding(fix=None),), skipped=(Skipped("bad.py", "why"),))
     json_report.render(what, files, strict=False, statistics=False)
     document = json.loads(capsys.readouterr().out)
-    keys = "version tool findings undecided skipped summary accepted stale older"
+    keys = "version tool findings undecided skipped summary accepted stale older left_out"
     assert list(document) == keys.split()
     assert document["version"] == 2 and document["accepted"] == 0
     assert document["stale"] == [] and document["older"] is None

@@ -4,8 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from onescience_check.runtime.verify import Plan, rolls
-from onescience_check.runtime.verify.api import verify
+from onescience_check.runtime.verify import Plan, numbers, rolls, shapes
 
 HEAD = """
 import torch
@@ -70,7 +69,7 @@ SENDER = """class Sender(nn.Linear):
 """
 
 
-def found(tmp_path, monkeypatch, text: str, name: str, pp: int = 1, parts=("shapes",), **settings) -> list:
+def found(tmp_path, monkeypatch, text: str, name: str, pp: int = 1, part=shapes, **settings) -> list:
     script = tmp_path / "stages.py"
     script.write_text(HEAD + text)
     monkeypatch.chdir(tmp_path)
@@ -83,7 +82,7 @@ def found(tmp_path, monkeypatch, text: str, name: str, pp: int = 1, parts=("shap
         overrides=settings,
         input_shape=(2, 4),
     )
-    return [(f.kind, f.rule, f.message) for result in verify(plan, parts) for f in result.findings]
+    return [(f.kind, f.rule, f.message) for f in part(plan).findings]
 
 
 @pytest.mark.parametrize(
@@ -92,13 +91,11 @@ def found(tmp_path, monkeypatch, text: str, name: str, pp: int = 1, parts=("shap
 )
 def test_without_an_original_the_module_on_one_rank_stands_for_it(tmp_path, monkeypatch, product, kinds):
     text = ROW.replace("PRODUCT", product)
-    assert [
-        kind for kind, *_ in found(tmp_path, monkeypatch, text, "Row", parts=("numbers",), dim=4)
-    ] == kinds
+    assert [kind for kind, *_ in found(tmp_path, monkeypatch, text, "Row", part=numbers, dim=4)] == kinds
 
 
 def test_shards_that_a_constructor_lays_out_keep_their_order(tmp_path, monkeypatch):
-    assert found(tmp_path, monkeypatch, GATED, "Gated", parts=("numbers",), dim=4) == []
+    assert found(tmp_path, monkeypatch, GATED, "Gated", part=numbers, dim=4) == []
 
 
 @pytest.mark.parametrize(
