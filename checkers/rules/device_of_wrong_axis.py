@@ -12,10 +12,13 @@ from ..rule import Rule, Symptom
 from ..spmd.axes import varies
 from ..spmd.frames import functions
 from ..spmd.names import WORLD, text_of
+from ..tpstate.fixes import replace, unsafe
 from ..tpstate.verdicts import place_of
 
 if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
+
+_LOCAL = "torch.distributed.get_rank() % torch.cuda.device_count()"
 
 _SETS = re.compile(r"set_device\(")
 
@@ -35,6 +38,8 @@ class DeviceOfWrongAxis(Rule):
     runtime = "NCCL reports a duplicate GPU, or one device holds several ranks and runs out of memory."
     limits = "Only where the rank comes from a function of the library that names the group."
     guide = "beyond the guide"
+    fix_kind = "unsafe"
+    fix_note = "Devices may be dealt out by hand, with one visible to each process."
 
     bad = """
     import torch
@@ -66,4 +71,7 @@ class DeviceOfWrongAxis(Rule):
                         object=frame.scope.function.name if frame.scope.function is not None else "",
                         call=ast.unparse(call)[:80],
                         axes=text_of(axes),
+                        fix=unsafe(replace(frame.module, call.args[0], _LOCAL))
+                        if "torch" in frame.module.bindings
+                        else None,
                     )

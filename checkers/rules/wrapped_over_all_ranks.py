@@ -8,11 +8,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..facts.module import ClassFacts
-from ..finding import Evidence, Finding
+from ..finding import Evidence, Finding, Fix
 from ..language import tr
 from ..rule import Rule, Symptom
 from ..spmd.frames import Frame, functions
 from ..spmd.instances import class_of
+from ..tpstate.fixes import replace, unsafe
 from ..tpstate.verdicts import place_of
 
 if TYPE_CHECKING:
@@ -39,6 +40,8 @@ class WrappedOverAllRanks(Rule):
     runtime = "All tensor-parallel ranks hold the shard of rank 0 from the first step on; nothing fails."
     limits = "Where the wrapped object is of a class that is seen to build parallel layers, itself or in one it names."
     guide = "beyond the guide"
+    fix_kind = "unsafe"
+    fix_note = "Where the script reduces gradients over other groups itself, the wrapper may be meant for another use."
 
     bad = """
     from megatron.core import parallel_state
@@ -105,7 +108,19 @@ class WrappedOverAllRanks(Rule):
                         ),
                         call=ast.unparse(call)[:80],
                         model=cls.name,
+                        fix=_with_group(frame, call),
                     )
+
+
+def _with_group(frame: Frame, call: ast.Call) -> Fix | None:
+    """The group of the replicas, where the file has the module that knows it."""
+    if "parallel_state" not in frame.module.bindings:
+        return None
+    group = ast.keyword(
+        "process_group", ast.parse("parallel_state.get_data_parallel_group()", mode="eval").body
+    )
+    whole = ast.Call(call.func, call.args, [*call.keywords, group])
+    return unsafe(replace(frame.module, call, ast.unparse(whole)))
 
 
 def _holder(frame: Frame, cls: ClassFacts) -> ClassFacts | None:
