@@ -18,6 +18,7 @@ from .names import COMMUTATIVE, CONTRASTS, INITIALISERS, VIEWS, plain
 from .nodes import Node, Spot, reachable
 from .probe import Probe, Unknown, same
 
+_UNPACKS = frozenset("getitem if is and or not seq received f:tuple f:list f:isinstance".split())
 _ENOUGH = 0.6
 
 
@@ -67,7 +68,7 @@ class Comparison:
                 return self.of(a.args[0], b.args[0], a.spots[0], b.spots[0])
             return self._other_operation(a, b, there, here)
         if a.op == "call" and a.args[0].key != b.args[0].key and (path := within(b, a) or within(a, b)):
-            return [self._difference(a, b, there, here, decided=all(map(self._is_known, path)))]
+            return [self._difference(a, b, there, here, decided=self._decides(path))]
         if a.op == "new":
             return self._built(a, b, there, here)
         if a.value != b.value or len(a.args) != len(b.args) or a.names != b.names:
@@ -102,11 +103,16 @@ class Comparison:
             if (inner_ := guarded(whole)) is not None:
                 return self.of(other, inner_, there, here) if is_mine else self.of(inner_, other, there, here)
         if (path := within(b, a)) is not None:
-            return [self._difference(a, b, there, here, decided=all(map(self._is_known, path)))]
+            return [self._difference(a, b, there, here, decided=self._decides(path))]
         if (path := within(a, b)) is not None:
-            return [self._difference(a, b, there, here, decided=all(map(self._is_known, path)))]
+            return [self._difference(a, b, there, here, decided=self._decides(path))]
         fits = self._is_known(b) or b.op != "getitem"
         return [self._difference(a, b, there, here, decided=fits and self._contrast(a, b))]
+
+    def _decides(self, path: list[Node]) -> bool:
+        """Whether what one side does besides is sure to matter: not where it only unpacks what a stage received."""
+        unpacked = {node.op for node in path} <= _UNPACKS and path[-1].op in ("seq", "received")
+        return not unpacked and all(map(self._is_known, path))
 
     def _contrast(self, a: Node, b: Node) -> bool:
         if self._all_decided or any(a.op in group and b.op in group for group in CONTRASTS):
