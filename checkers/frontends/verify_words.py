@@ -96,6 +96,8 @@ _SENTENCES = (
     ("the gradient of its input", "它输入的梯度"),
     ("what it hands to {}", "它交给 {} 的值"),
     ("the gradient that it hands back to {}", "它交回给 {} 的梯度"),
+    ("{}; stage {} sends tensor {}, which is nothing that the original computes",
+     "{}；stage {} 发送的第 {} 个张量是原始模型没有算过的"),
     ("{}; no module that both models name alike shows where it begins", "{}；两个模型同名的模块都看不出它从哪里开始"),
     ("the result is off by {} of its largest number", "结果与原始模型相差其最大值的 {}"),
     ("the result has shape {}, the original's {}", "结果的形状是 {}，原始模型是 {}"),

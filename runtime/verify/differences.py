@@ -127,8 +127,25 @@ def _forward_differs(run: SmallRun, made: Pass, plain: Pass, moved: Pass) -> boo
     if off is None:
         what = f"the result has shape {list(made.output.shape)}, the original's {list(plain.output.shape)}"
     key = _first_difference(run, made.passed.forward, plain.passed.forward, moved.passed.forward)
-    _blame(run, key, what, is_forward=True)
+    odd = _sent_by_nobody(run, made, plain, moved) if key is None or key[1] == "in" else None
+    if odd is not None and (key is None or not any(run.holds(n, key[0]) for n in range(odd[0] + 1))):
+        text = f"{what}; stage {odd[0]} sends tensor {odd[1]}, which is nothing that the original computes"
+        run.add("numbers", text, odd[0], "", "stage-passthrough-changed")
+    else:
+        _blame(run, key, what, is_forward=True)
     return True
+
+
+def _sent_by_nobody(run: SmallRun, made: Pass, plain: Pass, moved: Pass) -> tuple[int, int] | None:
+    """Stage and number of the first tensor at a boundary that no module of the original is given or gives."""
+    known = [Reference.of(value, moved.passed.forward[key]) for key, value in plain.passed.forward.items()]
+    shares = ((run.plan.tp, run.tp_rank), (run.plan.parts, run.rank // run.plan.tp))
+    for number, tensors in enumerate(made.sent):
+        for index, tensor in enumerate(tensors):
+            offs = (one.difference(tensor, *share) for one in known for share in shares)
+            if not any(off is not None and off <= 1 for off in offs):
+                return number, index
+    return None
 
 
 def _gradients_differ(run: SmallRun, made: Pass, plain: Pass, moved: Pass) -> bool:

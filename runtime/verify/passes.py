@@ -28,6 +28,7 @@ class Pass:
         outputs: the result as it was returned.
         loss_func: what the script gave for this micro-batch.
         given: what the first stage was given.
+        sent: what each stage but the last sends.
     """
 
     output: torch.Tensor
@@ -38,6 +39,7 @@ class Pass:
     outputs: object = None
     loss_func: Callable | None = None
     given: torch.Tensor | None = None
+    sent: list[list[torch.Tensor]] = field(default_factory=list)
 
 
 def through_original(run: SmallRun, x: torch.Tensor, loss_of: Callable) -> Pass:
@@ -102,7 +104,8 @@ def through_stages(run: SmallRun, batch: list[torch.Tensor], others: Iterable, w
     model_input = given[0].detach() if given and isinstance(given[0], torch.Tensor) else None
     gradient = first_input.grad if first_input is not None else None
     result = first_of(output).detach()
-    return Pass(result, loss, passed, gradient, outputs=output, loss_func=loss_func, given=model_input)
+    sent = [[tensor.detach() for tensor in tensors] for _, tensors in kept[:-1]]
+    return Pass(result, loss, passed, gradient, {}, output, loss_func, model_input, sent)
 
 
 def loss_of(run: SmallRun, output, loss_func: Callable | None) -> torch.Tensor:
