@@ -32,7 +32,8 @@ def render(result: Any) -> None:
 
 
 def _lines(finding: Any) -> Iterator[str]:
-    place = f"{finding.path}:{finding.line}" if finding.path else label("(no line of yours)")
+    line = f":{finding.line}" if finding.line else ""
+    place = f"{finding.path}{line}" if finding.path else label("(no line of yours)")
     yield f"{place}  {' '.join(filter(None, (finding.kind, finding.rule)))}"
     if finding.where:
         ranks = (
@@ -73,4 +74,5 @@ def _costs(result: Any) -> Table:
 def _facts(result: Any) -> Iterator[str]:
     for name, value in result.facts.items():
         if value not in (None, "", {}):
-            yield f"{label(name)}: {value}"
+            adam = "of parameters, gradients and Adam"
+            yield f"{label(name)}: {str(value).replace(adam, label(adam))}"

@@ -162,6 +162,7 @@ LABELS = {
     "output, largest relative difference": "输出的最大相对误差",
     "loss of three steps": "三步的损失",
     "the original's": "原始模型的",
+    "of parameters, gradients and Adam": "为参数、梯度和 Adam",
 }  # fmt: skip
 
 

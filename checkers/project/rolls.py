@@ -81,15 +81,7 @@ def half_undone(function: ast.FunctionDef, rolls: list[Roll], alone: bool) -> It
     if len(rolls) == 2 and _same(*rolls):
         if len(forward) == 2 or (len(backward) == 2 and _attends_between(function, *rolls)):
             yield rolls[1], "again"
-    if len(rolls) == 2 and len(forward) == 1 and rolls[0] is forward[0] and rolls[1].is_reverse:
-        there = {
-            dim: shift.lstrip("-")
-            for dim, shift in zip(rolls[0].dims, rolls[0].shifts, strict=True)
-            if shift != "0"
-        }
-        back = dict(zip(rolls[1].dims, rolls[1].shifts, strict=True))
-        if back.items() < there.items():
-            yield rolls[1], ", ".join(dim for dim in there if dim not in back)
+    yield from left_out(rolls)
     if (
         len(rolls) == 1
         and forward
@@ -97,6 +89,20 @@ def half_undone(function: ast.FunctionDef, rolls: list[Roll], alone: bool) -> It
         and any(_MERGES.search(name) for name in _called_behind(function, rolls[0]))
     ):
         yield rolls[0], "never"
+
+
+def left_out(rolls: list[Roll]) -> Iterator[tuple[Roll, str]]:
+    """The second of two rolls, where it restores some of the axes that the first shifted; and the others."""
+    if len(rolls) != 2 or not rolls[0].is_forward or rolls[0].is_reverse or not rolls[1].is_reverse:
+        return
+    there = {
+        dim: shift.lstrip("-")
+        for dim, shift in zip(rolls[0].dims, rolls[0].shifts, strict=True)
+        if shift != "0"
+    }
+    back = dict(zip(rolls[1].dims, rolls[1].shifts, strict=True))
+    if back.items() < there.items():
+        yield rolls[1], ", ".join(dim for dim in there if dim not in back)
 
 
 def _attends_between(function: ast.FunctionDef, first: Roll, second: Roll) -> bool:

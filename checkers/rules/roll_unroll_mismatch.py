@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING
 from ..facts.module import ModuleFacts
 from ..finding import Finding
 from ..language import listed, tr
-from ..project.rolls import Roll, half_undone, of_two_methods, rolls_of, same_again, undone_otherwise
+from ..project.rolls import (
+    Roll,
+    half_undone,
+    left_out,
+    of_two_methods,
+    rolls_of,
+    same_again,
+    undone_otherwise,
+)
 from ..rule import Rule, Symptom
 from ..tpstate.events import Site
 from ..tpstate.fixes import replace, unsafe
@@ -70,6 +78,8 @@ class RollUnrollMismatch(Rule):
                     yield self._finding(module, function, odd, other, entries)
                 if same_again(rolls):
                     yield self._half(module, function, rolls[1], "again")
+                for roll, how in left_out(rolls):
+                    yield self._half(module, function, roll, how)
             alone = sum(len(rolls) for _, rolls in found) == 1
             for function, rolls in found:
                 for roll, how in half_undone(function, rolls, alone):

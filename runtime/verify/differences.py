@@ -138,7 +138,11 @@ def _forward_differs(run: SmallRun, made: Pass, plain: Pass, moved: Pass) -> boo
 
 def _sent_by_nobody(run: SmallRun, made: Pass, plain: Pass, moved: Pass) -> tuple[int, int] | None:
     """Stage and number of the first tensor at a boundary that no module of the original is given or gives."""
-    known = [Reference.of(value, moved.passed.forward[key]) for key, value in plain.passed.forward.items()]
+    known = [
+        Reference.of(value, moved.passed.forward[key])
+        for key, value in plain.passed.forward.items()
+        if key in moved.passed.forward
+    ]
     shares = ((run.plan.tp, run.tp_rank), (run.plan.parts, run.rank // run.plan.tp))
     for number, tensors in enumerate(made.sent):
         for index, tensor in enumerate(tensors):

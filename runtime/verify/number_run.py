@@ -19,6 +19,7 @@ _LOST = (
     "Connection closed by peer",
     "Connection reset by peer",
     "remote worker crashing",
+    "at a comparison of this command",
 )
 _ORDER = (
     "usage",

@@ -117,7 +117,7 @@ def merged(findings: Sequence[Finding]) -> list[Finding]:
     found: dict[tuple, Finding] = {}
     for finding in findings:
         key = (finding.kind, finding.stage, finding.module, finding.path, finding.line, finding.rule)
-        if finding.kind not in ("crash", "hang"):
+        if finding.kind not in ("crash", "hang") or not finding.path:
             key = (*key, finding.message)
         if key in found:
             ranks = tuple(sorted({*found[key].ranks, *finding.ranks}))

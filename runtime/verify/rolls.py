@@ -13,10 +13,10 @@ _ROLLS = (torch.roll, torch.Tensor.roll)
 
 @dataclass(frozen=True)
 class Roll:
-    """One roll: of which module, of which shape, how far along each axis, and the line that asks for it."""
+    """One roll: of which module, of how many cells along the axes, how far along each, and the line that asks."""
 
     module: nn.Module
-    shape: tuple[int, ...]
+    cells: tuple[int, ...]
     shifts: tuple[tuple[int, int], ...]
     place: tuple[str, int]
 
@@ -43,7 +43,8 @@ class Rolls:
             moved = tuple(
                 sorted((axis % tensor.ndim, int(shift)) for axis, shift in zip(axes, shifts, strict=True))
             )
-            self.seen.append(Roll(module, tuple(tensor.shape), moved, self.caller()))
+            cells = tuple(tensor.shape[axis] for axis, _ in moved)  # queries and keys may share the channels
+            self.seen.append(Roll(module, cells, moved, self.caller()))
 
     def not_undone(self) -> list[tuple[Roll, str]]:
         """The second of two opposite rolls of one module that leave an axis moved, and what they leave, in words."""
@@ -53,7 +54,7 @@ class Rolls:
             if len(rolls) != 2:
                 continue
             (there, back), axes = rolls, [axis for axis, _ in rolls[0].shifts]
-            if there.shape != back.shape or axes != [axis for axis, _ in back.shifts]:
+            if there.cells != back.cells or axes != [axis for axis, _ in back.shifts]:
                 continue
             pairs = [(axis, a, b) for (axis, a), (_, b) in zip(there.shifts, back.shifts, strict=True)]
             if all(a * b < 0 for _, a, b in pairs) and any(a + b for _, a, b in pairs):

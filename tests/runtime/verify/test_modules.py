@@ -125,8 +125,8 @@ def test_what_a_constructor_needs_is_asked_for(tmp_path, monkeypatch):
     [((-2, -2), (2, 3), "axis 2 by -2 and back by 3"), ((-2, -3), (2, 3), ""), ((1, 1), (1, 2), "")],
 )
 def test_two_opposite_rolls_undo_each_other(there, back, words):
-    module, x = nn.Identity(), torch.zeros(1, 8, 8)
+    module, x = nn.Identity(), torch.zeros(1, 8, 8, 4)
     seen = rolls.Rolls(lambda: module, lambda: ("block.py", 7))
-    seen.note(torch.Tensor.roll, (x, there, (1, 2)), {})
+    seen.note(torch.Tensor.roll, (torch.cat([x, x, x], 3), there, (1, 2)), {})
     seen.note(torch.roll, (x,), {"shifts": back, "dims": (1, 2)})
     assert [words in text for _, text in seen.not_undone()] == [True] * bool(words)

@@ -133,3 +133,9 @@ def test_the_same_fault_on_two_ranks_is_one():
     faults = [Finding("crash", f"E: {rank}", 1, (rank,), path="a.py", line=3) for rank in (0, 1)]
     [fault] = merged(faults)
     assert fault.ranks == (0, 1)
+
+
+def test_a_rank_that_died_is_not_the_one_that_lost_it():
+    died = Finding("crash", "the process was killed by SIGKILL", None, (1,))
+    lost = Finding("crash", "RuntimeError: Connection reset by peer", None, (0,))
+    assert merged([lost, died]) == [lost, died]
