@@ -34,6 +34,13 @@ ONE_CLASS = "one class for all stages, which reads pre_process and post_process,
 OWN_LOOP = (
     "a training loop written in one place: the runtime spreads this over functions that reading does not join"
 )
+OWN_SCRIPT = (
+    "a script that reads files, sets options and writes results by itself: the runtime does this for the references"
+)
+PLAIN = "parallelism written by hand on torch.distributed, without Megatron"
+RANGE = "a stage whose range of layers may be left out"
+OWN_NORM = "a norm of its own, in 16 bits"
+DICTS = "stages that send dicts on a schedule of their own"
 NEEDS = {
     "parallel-loss-on-gathered": LANGUAGE,
     "tensor-unpacked-as-pair": LANGUAGE,
@@ -61,6 +68,24 @@ NEEDS = {
     "file-name-lacks-axis": OWN_LOOP,
     "rng-tracker-not-seeded": OWN_LOOP,
     "clipped-before-complete": OWN_LOOP,
+    "index-not-local": LANGUAGE,
+    "layer-range-unset": RANGE,
+    "boundary-keys-differ": DICTS,
+    "norm-result-not-cast": OWN_NORM,
+    "batch-size-of-file": OWN_SCRIPT,
+    "output-folder-missing": OWN_SCRIPT,
+    "loader-ends-early": OWN_SCRIPT,
+    "checkpoint-model-not-list": OWN_SCRIPT,
+    "default-overridden": OWN_SCRIPT,
+    "warmup-ignored": OWN_SCRIPT,
+    "file-written-by-every-rank": OWN_SCRIPT,
+    "stages-seeded-alike": OWN_SCRIPT,
+    "replica-lengths-differ": OWN_SCRIPT,
+    "rank-and-size-of-different-axes": PLAIN,
+    "group-made-by-some-ranks": PLAIN,
+    "wrapped-over-all-ranks": PLAIN,
+    "groups-used-before-init": PLAIN,
+    "device-of-wrong-axis": PLAIN,
 }
 
 
