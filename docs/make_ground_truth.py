@@ -34,7 +34,7 @@ ONE_CLASS = "one class for all stages, which reads pre_process and post_process,
 OWN_LOOP = (
     "a training loop written in one place: the runtime spreads this over functions that reading does not join"
 )
-OWN_SCRIPT = "a script that reads files, sets options and writes results by itself: the runtime does this for the references"
+OWN_SCRIPT = "a script that reads files, sets options and writes results itself: the references leave it to the runtime"
 PLAIN = "parallelism written by hand on torch.distributed, without Megatron"
 RANGE = "a stage whose range of layers may be left out"
 OWN_NORM = "a norm of its own, in 16 bits"
