@@ -38,6 +38,8 @@ _SENTENCES = (
     ("{} imports no pretrain: is it the training script?", "{} 没有导入 pretrain：它是训练脚本吗？"),
     ("{} has no class {}", "{} 中没有类 {}"),
     ("{} needs {}: give {}", "{} 需要 {}：请给出 {}"),
+    ("numbers are not compared: what the original takes could not be told ({}): give --input or --original",
+     "没有比较数值：看不出原始模型的输入（{}）；请给出 --input 或 --original"),
     ("numbers are not computed: {} the comparison takes about {} s and {} GiB for each process. Make it smaller with "
      "--set, or allow --limit {} --memory {}",
      "没有计算数值：{} 比较约需每个进程 {} 秒、{} GiB。请用 --set 改小，或放宽到 --limit {} --memory {}"),

@@ -55,8 +55,12 @@ def verify_numbers(plan: Plan, asked: dict | None = None) -> Result:
         return result
     if "input" not in known:
         why = known.get("refused", "no original was found")
-        result.notes.append(
-            f"what the original takes could not be told ({why[:200]}): give --input or --original"
+        result.findings.append(
+            Finding(
+                "usage",
+                f"numbers are not compared: what the original takes could not be told ({why[:200]}): give --input or "
+                f"--original",
+            )
         )
         return result
     too_much = _too_much(plan, known)
