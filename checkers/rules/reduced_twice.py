@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from ..facts.nodes import as_code, walk
-from ..finding import Edit, Finding
+from ..finding import Edit, Evidence, Finding
 from ..language import tr
 from ..rule import Rule, Symptom
 from ..spmd.collectives import Entered
@@ -39,7 +39,8 @@ class ReducedTwice(Rule):
     runtime = "nothing fails: values or gradients are too large by the number of ranks"
     limits = (
         "Two calls written alike, one behind the other in one block, with nothing between that changes the value; and "
-        "Megatron's or vLLM's function for the whole TP group on what a row-parallel layer or a reduce just made whole."
+        "Megatron's or vLLM's function for the whole TP group on what a row-parallel layer or a reduce of the same "
+        "class made whole."
     )
     guide = "beyond the guide"
     fix_kind = "unsafe"
@@ -82,16 +83,25 @@ class ReducedTwice(Rule):
                     )
         for events in by_site(analysis.log.events, WholeCollected):
             event = first_certain(events)
-            if event is not None:
+            chain = evidence(why(event.tensor)) if event is not None else ()
+            if event is not None and _is_of_its_class(event, chain):
                 yield self.finding(
                     site_place(event.site),
                     object=owner_name(event),
-                    evidence=evidence(why(event.tensor)),
+                    evidence=chain,
                     call=event.call,
                     how=tr("joins what every rank holds whole already: the result is tp times as wide")
                     if event.gathers
                     else tr("sums what every rank holds whole already: the result is tp times as large"),
                 )
+
+
+def _is_of_its_class(event: WholeCollected, chain: tuple[Evidence, ...]) -> bool:
+    """Whether the value became whole in the class that collects it: between classes a kernel may write into it."""
+    if event.owner is None or not chain:
+        return bool(chain)
+    node, last = event.owner.node, chain[-1]
+    return last.path == event.owner.module.display and node.lineno <= last.line <= (node.end_lineno or 0)
 
 
 def _without(frame: Frame, call: ast.Call) -> Edit | None:

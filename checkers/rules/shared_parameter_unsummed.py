@@ -43,8 +43,8 @@ class SharedParameterUnsummed(Rule):
     symptom = Symptom.WRONG_NUMBERS
     runtime = "nothing fails; the copies drift apart, and a checkpoint holds that of one rank"
     limits = (
-        "Only where the tree trains, for parameters of known sizes and norms of torch in a class that marks nothing, "
-        "and where no function of the tree sums gradients over the tensor-parallel group."
+        "Only in files on Megatron of a tree that trains, for parameters of known sizes and norms of torch in a class "
+        "that marks nothing, and where no function of the tree sums gradients over the tensor-parallel group."
     )
     guide = "beyond the guide"
 
@@ -116,6 +116,8 @@ class SharedParameterUnsummed(Rule):
             event = first_certain(found)
             if event is None or event.owner is None or not event.name or _SUMMED_BY_NAME.search(event.name):
                 continue
+            if "megatron" not in event.owner.module.text or ":" in event.name:
+                continue  # libraries of layers also serve inference; a slice by rank is the rank's own part
             key = (id(event.owner), event.name)
             if key not in seen and not _MARKS.search(event.owner.text):
                 seen.add(key)

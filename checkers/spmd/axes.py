@@ -193,7 +193,8 @@ def size_axes(node: ast.expr, frame: Frame, depth: int = 0) -> Axes | None:
         if found is not None:
             return None if found == names.MODEL and not _has_stages(node, frame) else found
         if name == "size" and isinstance(node.func, ast.Attribute) and not node.args:
-            return group_axes(node.func.value, frame)
+            is_mesh = last_name(node.func.value).endswith("mesh")  # no group: None is no mesh of all ranks
+            return None if is_mesh else group_axes(node.func.value, frame)
         inner = frame.callee(node) if depth < MAX_DEPTH else None
         values = returns(inner) if inner is not None else []
         return size_axes(values[0], inner, depth + 1) if inner is not None and len(values) == 1 else None
