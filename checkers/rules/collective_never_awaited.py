@@ -104,9 +104,26 @@ def _read_below(target: ast.Name, call: ast.Call, frame: Frame) -> ast.Name | No
         isinstance(node, ast.Attribute) and node.attr in ("wait", "synchronize", "barrier") for node in below
     ):
         return None
+    apart = _in_other_arms(call, frame)
     reads = (
         node
         for node in below
-        if isinstance(node, ast.Name) and node.id == target.id and isinstance(node.ctx, ast.Load)
+        if isinstance(node, ast.Name)
+        and node.id == target.id
+        and isinstance(node.ctx, ast.Load)
+        and id(node) not in apart
     )
     return next(reads, None)
+
+
+def _in_other_arms(call: ast.Call, frame: Frame) -> set[int]:
+    """What does not run where the call does: the other arms of the tests around it."""
+    found: set[int] = set()
+    for test in (node for node in frame.scope.nodes if isinstance(node, ast.If)):
+        arms = [
+            {id(part) for statement in arm for part in ast.walk(statement)}
+            for arm in (test.body, test.orelse)
+        ]
+        if any(id(call) in arm for arm in arms):
+            found |= arms[1] if id(call) in arms[0] else arms[0]
+    return found
