@@ -123,9 +123,6 @@ class BoundaryKeysDiffer(Rule):
             for key, node in keys.read.items():
                 if key not in keys.room:
                     yield self._found(cls, node, key, tr("is read, and the factory makes no room for it"))
-            for key, node in keys.room.items():
-                if key not in keys.sent:
-                    yield self._found(cls, node, key, tr("has a buffer, and no stage sends it"))
         if keys.sent:
             for key, node in keys.read.items():
                 if key not in keys.sent and key in (keys.room or {key: node}):
