@@ -6,6 +6,8 @@ import json
 from collections import defaultdict
 from pathlib import Path
 
+from onescience_check.checkers.frontends.references import REFERENCES as CHOSEN
+from onescience_check.checkers.frontends.references import reference
 from onescience_check.checkers.rule import Rule, Symptom
 from onescience_check.checkers.rules import all_rules
 
@@ -188,8 +190,8 @@ def evidence() -> str:
 
 
 def references() -> str:
-    """For `--format agent`: of each rule a line of the reference models that a mistake of its kind replaced, so where
-    it stands right. A mistake made for the rule, in one place, comes before others."""
+    """For `--format agent`: of each rule the line of the reference models that a person chose, else one that a mistake
+    of its kind replaced, so where it stands right. A mistake made for the rule, in one place, comes before others."""
     found: dict[str, tuple[tuple[bool, int, int], str, int]] = {}
     for row in json.loads(DATA.read_text("utf-8")):
         for number, edit in enumerate(row["edits"]):
@@ -200,8 +202,12 @@ def references() -> str:
                 worth = (row["rule"] != symbol, len(row["edits"]), number)
                 if symbol not in found or worth < found[symbol][0]:
                     found[symbol] = (worth, edit[0], line)
-    places = {symbol: [path, line] for symbol, (_, path, line) in sorted(found.items())}
-    return json.dumps(places, indent=1) + "\n"
+    places = {symbol: [path, line] for symbol, (_, path, line) in found.items()}
+    for symbol, (_, piece) in CHOSEN.items():
+        path = reference(symbol)
+        text = (DOCS.parent / path).read_text("utf-8")
+        places[symbol] = [path, text[: text.index(piece)].count("\n") + 1]
+    return json.dumps(dict(sorted(places.items())), indent=1) + "\n"
 
 
 def _replaced(path: str, right: str, wrong: str) -> int | None:

@@ -1,6 +1,10 @@
-"""Which file of the reference models shows the right way, and the words that it shows it with."""
+"""Which file and line of the reference models shows the right way, and the words that it shows it with."""
 
 from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
 
 _ATTENTION = "modules/attention/earthdistributedattention3d.py"
 _MLP = "modules/mlp/pangudistributedmlp.py"
@@ -94,10 +98,23 @@ REFERENCES = {
     "cyclic-axis-masked": (_WINDOWS, "Longitude is"),
     "windows-not-undone": (_WINDOWS, "def merge(self, windows"),
 }
-"""By symbol: the file below reference_models, and a piece of its text. A test reads each."""
+"""By symbol, as a person chose: the file below reference_models, and a piece of its text. A test reads each."""
 
 
 def reference(symbol: str) -> str:
     """The file to look at; empty where none shows it."""
     found = REFERENCES.get(symbol)
     return f"reference_models/{found[0]}" if found is not None else ""
+
+
+def line_of(symbol: str) -> tuple[str, int] | None:
+    """File and line where that stands right which the rule asks for: those above, else what a mistake of the rule's
+    kind replaced. `docs/make_ground_truth.py` writes them."""
+    found = _lines().get(symbol)
+    return (found[0], found[1]) if found else None
+
+
+@cache
+def _lines() -> dict[str, tuple[str, int]]:
+    text = Path(__file__).with_name("templates").joinpath("references.json").read_text("utf-8")
+    return {symbol: (path, line) for symbol, (path, line) in json.loads(text).items()}

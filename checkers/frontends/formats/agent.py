@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections.abc import Iterator, Sequence
-from functools import cache
 from pathlib import Path
 
 from ...files.discovery import FileSet
 from ...finding import Finding, Result
 from ...language import local, tr
+from ..references import line_of
 from ..streams import visible
 from ..text_report import repaired, verdict
 from .terms import NAME, rule_of
@@ -23,7 +22,7 @@ def lines(result: Result, files: FileSet, *, strict: bool, paths: Sequence[str])
     """The words before the colons are the same in every language and version."""
     yield f"{NAME}: {visible(local(verdict(result)))}"
     shown = result.findings + (result.undecided if strict else [])
-    if any(map(reference, shown)):
+    if any(line_of(finding.symbol) for finding in shown):
         yield f"references: {visible(str(_package()))}"
     told: set[str] = set()
     for number, finding in enumerate(shown, 1):
@@ -51,7 +50,7 @@ def _one(number: int, finding: Finding, files: FileSet, *, is_first: bool) -> It
     yield from _typed(finding, files)
     if not is_first:
         return
-    found = reference(finding)
+    found = line_of(finding.symbol)
     yield f"see: {found[0]}:{found[1]}" if found else f"see: `{NAME} explain {finding.symbol}`"
 
 
@@ -80,18 +79,6 @@ def _next(result: Result, shown: Sequence[Finding], paths: Sequence[str]) -> str
         return tr("mend [1] first, then this command again")
     said = "`%(name)s verify TRAIN.PY --tp 2 --pp 4 --numbers`, then `%(name)s report %(paths)s`"
     return tr(said, name=NAME, paths=given)
-
-
-def reference(finding: Finding) -> tuple[str, int] | None:
-    """File and line of the reference models where that stands right which the finding's rule asks for."""
-    found = _references().get(finding.symbol)
-    return (found[0], found[1]) if found else None
-
-
-@cache
-def _references() -> dict[str, tuple[str, int]]:
-    text = Path(__file__).parents[1].joinpath("templates/references.json").read_text("utf-8")
-    return {symbol: (path, line) for symbol, (path, line) in json.loads(text).items()}
 
 
 def _package() -> Path:
