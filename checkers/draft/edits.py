@@ -103,14 +103,7 @@ def add_parameter(edits: Edits, function: ast.FunctionDef, name: str) -> None:
 
 def load_names(node: ast.AST) -> set[str]:
     """The names that a piece of code reads; attributes of the instance as `self.name`."""
-    found: set[str] = set()
-    for part in ast.walk(node):
-        if isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name) and part.value.id == "self":
-            if isinstance(part.ctx, ast.Load):
-                found.add(f"self.{part.attr}")
-        elif isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load):
-            found.add(part.id)
-    return found - _EVERYWHERE
+    return _names(node, ast.Load) - _EVERYWHERE
 
 
 _EVERYWHERE = {"self", *dir(builtins)}
@@ -118,13 +111,7 @@ _EVERYWHERE = {"self", *dir(builtins)}
 
 def store_names(node: ast.AST) -> set[str]:
     """The names that a piece of code sets; attributes of the instance as `self.name`."""
-    found: set[str] = set()
-    for part in ast.walk(node):
-        if isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name) and part.value.id == "self":
-            if isinstance(part.ctx, ast.Store):
-                found.add(f"self.{part.attr}")
-        elif isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
-            found.add(part.id)
+    found = _names(node, ast.Store)
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
         callee = node.value.func  # self.register_buffer("name", …)
         if isinstance(callee, ast.Attribute) and callee.attr in (
@@ -135,4 +122,16 @@ def store_names(node: ast.AST) -> set[str]:
             first = node.value.args[0] if node.value.args else None
             if isinstance(first, ast.Constant) and isinstance(first.value, str):
                 found.add(f"self.{first.value}")
+    return found
+
+
+def _names(node: ast.AST, context: type[ast.expr_context]) -> set[str]:
+    """The names that a piece of code has in a context; attributes of the instance as `self.name`."""
+    found: set[str] = set()
+    for part in ast.walk(node):
+        if isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name) and part.value.id == "self":
+            if isinstance(part.ctx, context):
+                found.add(f"self.{part.attr}")
+        elif isinstance(part, ast.Name) and isinstance(part.ctx, context):
+            found.add(part.id)
     return found

@@ -44,14 +44,8 @@ class Uses:
         self, where: Frame | None, node: ast.expr, function: ast.FunctionDef, flag: str, depth: int = 0
     ) -> bool:
         """Whether the call that names the function gives False for its parameter, itself or by one of its own."""
-        call = next(
-            (
-                part
-                for part in (where.scope.calls if where is not None else [])
-                if part.func is node or (isinstance(part.func, ast.Attribute) and part.func is node)
-            ),
-            None,
-        )
+        calls = where.scope.calls if where is not None else []
+        call = next((part for part in calls if part.func is node), None)
         value = _given(call, function, flag) if call is not None else None
         if isinstance(value, ast.Constant):
             return value.value is False

@@ -64,8 +64,7 @@ def serve() -> None:
     while requests.peek(1):
         request = pickle.load(requests)
         if missing is not None:
-            answers.write(pickle.dumps((False, missing)))
-            answers.flush()
+            _send(answers, (False, missing))
             continue
         server = os.getpid()
         pid = os.fork()
@@ -75,8 +74,7 @@ def serve() -> None:
         _, status = os.waitpid(pid, 0)
         if status:
             reason = RuntimeError(f"the process of the verification ended with status {status}")
-            answers.write(pickle.dumps((False, reason)))
-            answers.flush()
+            _send(answers, (False, reason))
 
 
 def _answer(request: tuple, answers: Any) -> None:
@@ -92,9 +90,13 @@ def _answer(request: tuple, answers: Any) -> None:
             answer = (True, function(*arguments))
         except Exception as error:
             answer = (False, error)
-        answers.write(pickle.dumps(answer))
-        answers.flush()
+        _send(answers, answer)
         status = 0
     finally:
         sys.stdout.flush()
         os._exit(status)
+
+
+def _send(answers: Any, answer: tuple[bool, Any]) -> None:
+    answers.write(pickle.dumps(answer))  # whole or not at all: what cannot be pickled leaves nothing behind
+    answers.flush()

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-import socket
 from functools import partial
 
+from ..process_groups import free_port
 from .dryrun import role
 from .overrides import small
 from .plan import Plan
@@ -67,7 +67,7 @@ def verify_numbers(plan: Plan, asked: dict | None = None) -> Result:
     if too_much:
         result.findings.append(Finding("usage", too_much))
         return result
-    port = _free_port()
+    port = free_port()
     works = [
         partial(rank_of_world, plan, rank, port, known, overrides) for rank in range(plan.tp * plan.parts)
     ]
@@ -144,9 +144,3 @@ def _too_much(plan: Plan, known: dict) -> str:
         f"each process. Make it smaller with --set, or allow --limit {math.ceil(2 * seconds)} --memory "
         f"{math.ceil(1.5 * gigabytes)}"
     )
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
