@@ -1,7 +1,7 @@
 """Parallel Pangu against the plain one, on the devices of this world: outputs, gradients, 20 training steps.
 
-    launch --nproc-per-node 1 correctness.py FOLDER       writes what the plain model computes, checks folding
-    launch --nproc-per-node N correctness.py FOLDER       checks the layouts of N ranks against it
+    launch --nproc-per-node 1 correctness.py FOLDER SIZE DEVICE eager compiled  writes what the plain model computes
+    launch --nproc-per-node N correctness.py FOLDER SIZE DEVICE KIND ...        checks the layouts of N ranks against it
 
 Tolerances. float32 keeps 24 bits: a gradient sums up to n = 1e4 tokens in an order of its own, so its error is
 about sqrt(n) * 6e-8 = 6e-6 of its size per layer and grows over 12 blocks; 1e-4 leaves room for that. In
@@ -47,15 +47,20 @@ FLOAT32_TOLERANCE = 1e-4
 BFLOAT16_ROUNDING = 2.0**-8
 
 
-def main(folder: Path, size_name: str, device: str) -> int:
-    """Check every layout of this world; 0 if all agree. Rank 0 writes FOLDER/correct<N>.json."""
+def main(folder: Path, size_name: str, device: str, kinds: list[str]) -> int:
+    """Check every layout of this world; 0 if all agree. Rank 0 writes FOLDER/correct<N>_<kinds>.json after each case.
+
+    kinds: "eager", "compiled" or both; compiled cases take long at the start, so they may run beside the others.
+    """
     ranks = int(os.environ["WORLD_SIZE"])
     size, rows = models.SIZES[size_name], []
     cases = [(models.Layout(*sizes), name, False) for sizes in LAYOUTS[ranks] for name in DTYPES]
     cases += [(models.Layout(*sizes), "bf16", True) for sizes in COMPILED.get(ranks, [])]
     for layout, name, compiled in cases:
+        if ("compiled" if compiled else "eager") not in kinds:
+            continue
         world = layout.start(device, name == "bf16")
-        if ranks == 1:
+        if ranks == 1 and not compiled:
             _save_plain(folder, size, name, world.device)
         row = {
             "tp": layout.tensor,
@@ -71,10 +76,9 @@ def main(folder: Path, size_name: str, device: str) -> int:
         rows.append(row)
         if dist.get_rank() == 0:
             print(row, flush=True)
+            (folder / f"correct{ranks}_{'_'.join(kinds)}.json").write_text(json.dumps(rows))
         mpu.destroy_model_parallel()
     failed = [row for row in rows if not row["passed"]]
-    if dist.get_rank() == 0:
-        (folder / f"correct{ranks}.json").write_text(json.dumps(rows))
     process_groups.destroy_process_groups()
     return int(bool(failed))
 
@@ -210,4 +214,4 @@ def _ratio(ours, plain, truth, name: str) -> float:
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1]), sys.argv[2], sys.argv[3]))
+    sys.exit(main(Path(sys.argv[1]), sys.argv[2], sys.argv[3], sys.argv[4:]))

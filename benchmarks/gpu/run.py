@@ -23,6 +23,14 @@ import torch
 from . import table
 
 PHASES = ("speed", "scaling", "curves", "correctness")
+# Ranks, and what they check: what a compiler works on for long has processes of its own.
+CORRECTNESS = (
+    (1, ("eager", "compiled")),
+    (2, ("eager",)),
+    (2, ("compiled",)),
+    (4, ("eager",)),
+    (8, ("eager",)),
+)
 TWO_GPUS = ("tp2", "wp2", "pp2", "pp2_interleaved")
 
 
@@ -102,8 +110,13 @@ def _steps(folder: Path, only, gpus: int) -> list[list[list[Job]]]:
     two = Job("scaling, two GPUs", _ranks(2, "scaling", folder, *TWO_GPUS), {}, 300)
     curves = Job("loss curves", _module("curves", folder), last | {"MASTER_PORT": "29512"}, 200)
     plain, *parallel = (
-        Job(f"correctness, {ranks} ranks", _ranks(ranks, "correctness", folder, "small", "cuda"), {}, 200)
-        for ranks in (1, 2, 4, 8)
+        Job(
+            f"correctness, {ranks} ranks, {' and '.join(kinds)}",
+            _ranks(ranks, "correctness", folder, "small", "cuda", *kinds),
+            {},
+            300,
+        )
+        for ranks, kinds in CORRECTNESS
     )
     plain.environment = last
     if gpus > 1 and set(PHASES) <= set(only):

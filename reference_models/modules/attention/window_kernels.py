@@ -3,7 +3,7 @@
 # B batch, L = P * Y * X tokens of the grid (pressure level, latitude, longitude), T window types, H heads
 # D channels of a head, N tokens in a window, S = B * nX windows of one type
 
-A program owns one head, one window type and a tile of tokens, and walks along the circle of latitude over the
+A program owns one head, one window type and a tile of tokens (from token FIRST on), and walks along the circle of latitude over the
 S windows of that type. They share their position bias, so it stays in registers, and its gradient is summed
 there too: no (S, ..., N, N) tensor is ever written. N = 144 is no power of two, as Triton's blocks must be;
 the other side of the scores is therefore held in blocks of 128 + 16 or, where registers are short, 64 + 64 + 16.
@@ -53,13 +53,14 @@ def _load_bias(bias, query, key, N: tl.constexpr):
 def forward_kernel(
     qkv, bias, out, lse, windows, n_x, n_y, p, y, x, pad_p, pad_y, size_p, size_y, shift_p, shift_y, shift_x, scale,
     WP: tl.constexpr, WY: tl.constexpr, WX: tl.constexpr, D: tl.constexpr, TILE: tl.constexpr, MAIN: tl.constexpr, REST: tl.constexpr,
+    FIRST: tl.constexpr,
 ):  # fmt: skip
     N: tl.constexpr = WP * WY * WX
     head, window_type = tl.program_id(0), tl.program_id(2)
     heads, types = tl.num_programs(0), tl.num_programs(2)
     channels = heads * D
     cells = p * y * x
-    query = tl.program_id(1) * TILE + tl.arange(0, TILE)
+    query = FIRST + tl.program_id(1) * TILE + tl.arange(0, TILE)
     key0 = tl.arange(0, 2 * MAIN)
     key1 = 2 * MAIN + tl.arange(0, REST)
     row, inside = _rows(
@@ -114,6 +115,7 @@ def query_gradient_kernel(
     qkv, bias, out, grad_out, lse, delta, grad_qkv, grad_bias,
     windows, n_x, n_y, p, y, x, pad_p, pad_y, size_p, size_y, shift_p, shift_y, shift_x, scale,
     WP: tl.constexpr, WY: tl.constexpr, WX: tl.constexpr, D: tl.constexpr, TILE: tl.constexpr, MAIN: tl.constexpr, REST: tl.constexpr,
+    FIRST: tl.constexpr,
 ):  # fmt: skip
     """Gradients of q and of the bias; leaves sum(out * grad_out) per query in ``delta``."""
     N: tl.constexpr = WP * WY * WX
@@ -121,7 +123,7 @@ def query_gradient_kernel(
     heads, types = tl.num_programs(0), tl.num_programs(2)
     channels = heads * D
     cells = p * y * x
-    query = tl.program_id(1) * TILE + tl.arange(0, TILE)
+    query = FIRST + tl.program_id(1) * TILE + tl.arange(0, TILE)
     key0 = tl.arange(0, MAIN)
     key1 = MAIN + tl.arange(0, MAIN)
     key2 = 2 * MAIN + tl.arange(0, REST)
@@ -193,6 +195,7 @@ def key_gradient_kernel(
     qkv, bias, grad_out, lse, delta, grad_qkv,
     windows, n_x, n_y, p, y, x, pad_p, pad_y, size_p, size_y, shift_p, shift_y, shift_x, scale,
     WP: tl.constexpr, WY: tl.constexpr, WX: tl.constexpr, D: tl.constexpr, TILE: tl.constexpr, MAIN: tl.constexpr, REST: tl.constexpr,
+    FIRST: tl.constexpr,
 ):  # fmt: skip
     """Gradients of k and v. The scores are held transposed: (keys of the tile, all queries)."""
     N: tl.constexpr = WP * WY * WX
@@ -200,7 +203,7 @@ def key_gradient_kernel(
     heads, types = tl.num_programs(0), tl.num_programs(2)
     channels = heads * D
     cells = p * y * x
-    key = tl.program_id(1) * TILE + tl.arange(0, TILE)
+    key = FIRST + tl.program_id(1) * TILE + tl.arange(0, TILE)
     query0 = tl.arange(0, MAIN)
     query1 = MAIN + tl.arange(0, MAIN)
     query2 = 2 * MAIN + tl.arange(0, REST)

@@ -21,25 +21,37 @@ def _launch(kernel, name: str, tensors, bias: torch.Tensor, grid: WindowGrid) ->
     qkv = tensors[0]
     heads = bias.shape[1] // grid.window_types
     dim = qkv.shape[2] // (3 * heads)
-    main = max(16, 1 << ((grid.window_tokens // 2).bit_length() - 1))
-    kernel[(heads, triton.cdiv(grid.window_tokens, tile), grid.window_types)](
-        *tensors,
-        qkv.shape[0] * grid.counts[2],
-        grid.counts[2],
-        grid.counts[1],
-        *grid.resolution,
-        *(split_padding(grid.resolution[axis], grid.padded[axis])[0] for axis in (0, 1)),
-        *grid.padded[:2],
-        *grid.shift,
-        dim**-0.5 * LOG2_E.value,
-        *grid.window,
-        D=dim,
-        TILE=tile,
-        MAIN=main,
-        REST=max(16, triton.next_power_of_2(grid.window_tokens - 2 * main)),
-        num_warps=warps,
-        num_stages=stages,
-    )
+    tokens = grid.window_tokens
+    main = max(16, 1 << ((tokens // 2).bit_length() - 1))
+    whole, left = divmod(tokens, tile)
+    # What whole tiles leave gets a smaller one: the last 16 of 144 tokens would fill a quarter of a tile of 64.
+    for first, size, count in ((0, tile, whole), (whole * tile, _power_of_2(left), int(left > 0))):
+        if count == 0:
+            continue
+        kernel[(heads, count, grid.window_types)](
+            *tensors,
+            qkv.shape[0] * grid.counts[2],
+            grid.counts[2],
+            grid.counts[1],
+            *grid.resolution,
+            *(split_padding(grid.resolution[axis], grid.padded[axis])[0] for axis in (0, 1)),
+            *grid.padded[:2],
+            *grid.shift,
+            dim**-0.5 * LOG2_E.value,
+            *grid.window,
+            D=dim,
+            TILE=size,
+            MAIN=main,
+            REST=_power_of_2(tokens - 2 * main),
+            FIRST=first,
+            num_warps=warps,
+            num_stages=stages,
+        )
+
+
+def _power_of_2(tokens: int) -> int:
+    """The smallest block that holds them; Triton's products take no fewer than 16."""
+    return max(16, triton.next_power_of_2(tokens))
 
 
 def supports(qkv: torch.Tensor, bias: torch.Tensor, grid: WindowGrid) -> bool:
