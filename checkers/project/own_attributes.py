@@ -67,7 +67,7 @@ def _is_extended(project: Project, cls: ClassFacts) -> bool:
         return True  # a subclass in a function
     if project.files.unread_has(cls.name, re.compile(rf"class\s+\w+\([^)]*\b{name}\b")):
         return True
-    changed = re.compile(rf"\b(setattr|type)\([^()\n]*\b{name}\b")
+    changed = re.compile(rf"\bsetattr\([^()\n]*\b{name}\b|\btype\([^()]*\(?[^()]*\b{name}\b")
     return any(cls.name in module.words and changed.search(module.text) for module in project.modules)
 
 
@@ -132,7 +132,9 @@ class _Calls:
         if key not in self._named:
             if name not in self._called:
                 self._called[name] = self._is_called(name)
-            self._named[key] = self._called[name] and not self._is_lent(cls.name, name)
+            self._named[key] = (self._called[name] or self._calls_itself(cls, name)) and not self._is_lent(
+                cls.name, name
+            )
         return self._named[key]
 
     def _is_called(self, name: str) -> bool:
@@ -143,8 +145,16 @@ class _Calls:
             or name == "set_input_tensor"
         ):
             return True
-        asked = ((f".{name}", rf"\.{name}\b"), *((f"{q}{name}{q}", f"{q}{name}{q}") for q in ("'", '"')))
+        of_other = (f".{name}", rf"(?<!\bself)\.{name}\b")
+        asked = (of_other, *((f"{q}{name}{q}", f"{q}{name}{q}") for q in ("'", '"')))
         return any(written_anywhere(self._project, mark, re.compile(text)) for mark, text in asked)
+
+    def _calls_itself(self, cls: ClassFacts, name: str) -> bool:
+        """Whether the class or a base of it names its method; another class's `self.name` is another method."""
+        named = re.compile(rf"\bself\.{name}\b")
+        return any(
+            named.search(entry.text) for entry in self._project.mro(cls) if isinstance(entry, ClassFacts)
+        )
 
     def _is_lent(self, cls: str, name: str) -> bool:
         """`other.forward = Cls.forward`: its `self` may be another object."""

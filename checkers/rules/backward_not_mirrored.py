@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _FUNCTION = re.compile(r"\bFunction\b")
 _GROUPS = re.compile(r"group|distributed|\bdist\b|parallel")
 _REDUCES = re.compile(r"\ball_reduce\(|\b_reduce\(")
-_GATHERS = re.compile(r"all_gather|\b_gather\w*\(|gather_along")
+_GATHERS = re.compile(r"all_gather|\b_gather\w*\(|\bgather_\w+\(|gather_along")
 _OTHERS = re.compile(r"all_to_all|reduce_scatter|broadcast|send|recv|\.apply\(|scatter")
 _OWN = re.compile(r"rank")
 

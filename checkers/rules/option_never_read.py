@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 _WHOLE = re.compile(
     r"vars\(\s*args\s*\)|\*\*\s*args\b|args\.__dict__|getattr\(\s*args\s*,\s*[^'\"\s]|\*\*vars\("
 )
-
-
+_BY_NAME = re.compile(r"getattr\(\s*\w*args\s*,\s*[^'\"\s]")
+_BESIDE = re.compile(r"(?m)^\s*(?:from|import)\s+((?:tasks|tools|examples)\b[\w.]*)")
+"""Packages that lie beside Megatron's own in its tree and read the arguments too."""
 _ARGUMENTS = ("args", "_args", "opt", "opts", "options", "hparams", "flags", "FLAGS")
 _BOUND = re.compile(r"(\w+)\s*=\s*(?:\w+\.)*(?:get_args|parse_args|initialize_megatron)\(")
 _ASKS = re.compile("get_args|parse_args|initialize_megatron")
@@ -42,7 +43,8 @@ class OptionNeverRead(Rule):
     runtime = "Nothing fails; the run does what the code says, not what the command says."
     limits = (
         "Options of the function that Megatron is handed as `extra_args_provider`. Silent where any file of the tree "
-        "reads such an attribute of the arguments or of a `config`, or hands them on as a whole."
+        "reads such an attribute of the arguments or of a `config`, or hands them on as a whole, and where a part of "
+        "Megatron's tree that reads arguments is imported and not there."
     )
     guide = "beyond the guide"
 
@@ -91,7 +93,8 @@ class OptionNeverRead(Rule):
             script = TrainingScript(project, module)
             for frame in _providers(script, project):
                 if not project.is_asked(frame.module) or any(
-                    _WHOLE.search(reader.text) for reader in (module, frame.module)
+                    _WHOLE.search(reader.text) or _reads_elsewhere(project, reader)
+                    for reader in (module, frame.module)
                 ):
                     continue
                 options = list(_options(frame))
@@ -167,6 +170,8 @@ def _is_named(project: Project, near: list[ModuleFacts], option: str, name: str)
         pattern = field if project.is_framework(module) else re.compile(read)
         if pattern.search(module.text.replace(option, "")):
             return True
+        if _BY_NAME.search(module.text) and re.search(rf"""['"]{word}['"]""", module.text):
+            return True  # `for name in ("crop_size", …): getattr(args, name)`
     # A configuration made of the arguments has their names: Megatron copies each that it has a field for.
     of_config = re.compile(rf"config\.(?<=\bconfig\.){word}\b(?!\s*=[^=])")
     mark = f"config.{name}"
@@ -174,6 +179,14 @@ def _is_named(project: Project, near: list[ModuleFacts], option: str, name: str)
         mark in module.text and of_config.search(module.text)
         for module in project.modules
         if not project.is_framework(module)
+    )
+
+
+def _reads_elsewhere(project: Project, module: ModuleFacts) -> bool:
+    """Whether a file imports a part of Megatron's tree that is not there, and that reads arguments of its own."""
+    return any(
+        not isinstance(project.find_module(found[1], module), ModuleFacts)
+        for found in _BESIDE.finditer(module.text)
     )
 
 

@@ -47,7 +47,10 @@ class StageFlagOfOtherStage(Rule):
     )
     symptom = Symptom.CRASH
     runtime = "A size mismatch in the loss, or an AttributeError; with one stage both hold and nothing shows."
-    limits = "Only where the value is a plain question about the first or last stage."
+    limits = (
+        "Only where the value is a plain question about the first or last stage. Silent for a chunk of a written "
+        "number (`vp_stage=1`): where the chunks run there and back, the first rank holds the last stage."
+    )
     fix_kind = "unsafe"
     fix_note = "Whether the flag or the name of the argument is wrong is for a reader to say."
     guide = "beyond the guide; 1.1 gives each stage its part"
@@ -76,7 +79,7 @@ class StageFlagOfOtherStage(Rule):
     def check(self, analysis: Analysis) -> Iterator[Finding]:
         for frame in functions(analysis.project, STAGED):
             for node in frame.scope.nodes:
-                if isinstance(node, ast.Call):
+                if isinstance(node, ast.Call) and not _is_fixed_chunk(node):
                     for word in node.keywords:
                         yield from self._check(frame, word.arg or "", word.value)
                 for target, value in assignments(node):
@@ -98,3 +101,8 @@ class StageFlagOfOtherStage(Rule):
                 value=ast.unparse(value),
                 right=right,
             )
+
+
+def _is_fixed_chunk(call: ast.Call) -> bool:
+    """`provider(post_process=is_first_stage(), vp_stage=1)`: chunks that run there and back end on the first rank."""
+    return any(word.arg == "vp_stage" and isinstance(word.value, ast.Constant) for word in call.keywords)

@@ -6,12 +6,13 @@ import ast
 import re
 
 from ..facts.module import ClassFacts, ModuleFacts
+from ..project.own_attributes import written_anywhere
 from ..project.project import External, FunctionRef, NamespaceRef, Ref, ValueRef
 from . import expressions
 from .callables import Func
 from .frames import Frame
 from .interpreter import Interpreter
-from .values import UNKNOWN, Cls, Heap, Known, Mod, Table, Value
+from .values import UNKNOWN, Cls, Const, Heap, Known, Mod, Table, Value
 
 
 def lookup(interp: Interpreter, frame: Frame, name: str) -> Value:
@@ -80,8 +81,25 @@ def _module_value(interp: Interpreter, ref: ValueRef) -> Value:
         )
         content = value.content
         written = grown and _is_written(ref.module.tree, ref.name)
-        value.attrs["content"] = Table(content.entries, UNKNOWN if written else content.rest, ref.name)
+        entries = content.entries
+        if any(_is_switch(entry) for entry in entries.values()) and (
+            written or _is_set_elsewhere(interp, ref)
+        ):
+            entries = {key: entry for key, entry in entries.items() if not isinstance(entry, Const)}
+            written = True
+        value.attrs["content"] = Table(entries, UNKNOWN if written else content.rest, ref.name)
     return value
+
+
+def _is_switch(value: Value) -> bool:
+    return isinstance(value, Const) and (value.value is None or isinstance(value.value, bool))
+
+
+def _is_set_elsewhere(interp: Interpreter, ref: ValueRef) -> bool:
+    """Whether another file sets the options that a module keeps in a dict."""
+    name = re.escape(ref.name)
+    sets = re.compile(rf"\b{name}(\.update\(|\.setdefault\(|\[[^\]\n]+\]\s*=[^=])")
+    return written_anywhere(interp.project, ref.name, sets)
 
 
 def _is_written(tree: ast.Module, name: str) -> bool:

@@ -1,0 +1,1 @@
+values = {"dispatch": False, "overlap": False}

@@ -1,0 +1,5 @@
+from options import values
+
+
+def start(args):
+    values.update({"dispatch": args.dispatch})
