@@ -7,6 +7,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,13 +19,16 @@ from ..settings import Settings
 from . import store
 from .packed import packed, unpacked
 from .tool import tool_name
-from .trace import Sight, noted, reads_of
+from .trace import Instead, Sight, noted, reads_of
 
 if TYPE_CHECKING:
     from ..engine import Progress
 
 FORM = 1
 """Counts the forms that answers have had: one of another form is not understood."""
+
+STATES = 4
+"""How many states of a tree are remembered for one question: what is compared with, and where an edit led back to."""
 
 _BAD = (KeyError, TypeError, ValueError, AttributeError, IndexError)
 
@@ -70,7 +74,21 @@ def answer(
     """
     key = _key(paths, settings, edited or {}) if is_cached else ""
     found = _kept(key, settings, edited or {}) if is_cached else None
-    return found or _fresh(key, paths, settings, progress, edited or {})
+    return found[0] if found else _fresh(key, paths, settings, progress, edited or {})
+
+
+def answer_before(
+    paths: Sequence[Path], settings: Settings, texts: Mapping[Path, bytes | None]
+) -> tuple[Answer, disk.Reads] | None:
+    """The answer of an earlier run that saw these texts in place of those on disk, and what it read; None if none did.
+
+    `texts` has the names of files as they are on disk, without links; None is no file.
+    """
+    instead = Instead({str(path): text for path, text in texts.items()})
+    if not instead.is_possible:
+        return None
+    edited = {path: text for path, text in texts.items() if text is not None}
+    return _kept(_key(paths, settings, {}), settings, edited, instead)
 
 
 def _fresh(
@@ -100,17 +118,36 @@ def _fresh(
             "unusable": packed(files.unusable),
             "seen": files.seen,
         }
+        for name, older in reversed(list(pairwise(_names(key)))):
+            store.rename(name, older)
         store.save(key, {"form": FORM, "reads": noted(reads), "kept": kept})
     return Answer(result, files, _contents(reads, edited))
 
 
-def _kept(key: str, settings: Settings, edited: Mapping[Path, bytes]) -> Answer | None:
-    found = store.load(key)
+def _names(key: str) -> list[str]:
+    """Under which keys the answers to one question are kept, for the states that a tree had last; the newest first."""
+    return [key, *(f"{key}-{age}" for age in range(1, STATES))]
+
+
+def _kept(
+    key: str, settings: Settings, edited: Mapping[Path, bytes], instead: Instead | None = None
+) -> tuple[Answer, disk.Reads] | None:
+    for name in _names(key):
+        found = _kept_as(name, settings, edited, instead)
+        if found is not None:
+            return found
+    return None
+
+
+def _kept_as(
+    name: str, settings: Settings, edited: Mapping[Path, bytes], instead: Instead | None
+) -> tuple[Answer, disk.Reads] | None:
+    found = store.load(name)
     try:
         if found is None or found["form"] != FORM:
             return None
         reads, kept = reads_of(found["reads"]), found["kept"]
-        sight = Sight(reads, FileSet.words(settings))
+        sight = Sight(reads, FileSet.words(settings), instead)
         if not sight.is_same():
             return None
         files = _Remembered(
@@ -124,9 +161,9 @@ def _kept(key: str, settings: Settings, edited: Mapping[Path, bytes]) -> Answer 
         made = Answer(unpacked(kept["result"]), files, _contents(reads, edited))
     except _BAD:
         return None
-    if sight.is_renewed:
-        store.save(key, {**found, "reads": noted(reads)})
-    return made
+    if sight.is_renewed and instead is None:
+        store.save(name, {**found, "reads": noted(reads)})
+    return made, reads
 
 
 def _contents(reads: disk.Reads, edited: Mapping[Path, bytes]) -> dict[Path, str]:

@@ -71,6 +71,14 @@ def save(key: str, value: Any) -> None:
         _make_room(place)
 
 
+def rename(key: str, other: str) -> None:
+    """Keep under another key what is kept under this one, in place of what was there."""
+    place = folder()
+    if place is not None:
+        with suppress(OSError):
+            os.replace(place / f"{key}{_SUFFIX}", place / f"{other}{_SUFFIX}")
+
+
 def _write(path: Path, data: bytes) -> None:
     """Others see the file before or after, never half of it."""
     handle, name = tempfile.mkstemp(prefix="unfinished-", dir=path.parent)

@@ -10,11 +10,12 @@ import fnmatch
 import hashlib
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 
 MAX_BYTES = 8 * 2**20
 _NO_WAITING = getattr(os, "O_NONBLOCK", 0)
@@ -180,21 +181,25 @@ def entries(folder: str | Path) -> list[os.DirEntry[str]]:
     return listed
 
 
-def listing(folder: str) -> str:
-    """The name of what a folder holds, or of the reason why it cannot be read; not noted."""
+def listing(folder: str, others: Mapping[str, str] = MappingProxyType({})) -> str:
+    """The name of what a folder holds, or of the reason why it cannot be read; not noted.
+
+    `others` are names that stand for something else than what is there: a letter as in a kind, empty for nothing.
+    """
     try:
         with os.scandir(folder) as found:
-            return _listing(sorted(found, key=lambda entry: entry.name))
+            return _listing(found, others)
     except OSError as error:
         return f"errno {error.errno}"
 
 
-def _listing(listed: list[os.DirEntry[str]]) -> str:
+def _listing(listed: Iterable[os.DirEntry[str]], others: Mapping[str, str] = MappingProxyType({})) -> str:
     """Left out is what other programs make as they run, and no rule or import can ask for: caches, swap files."""
+    letters = {entry.name: _letter(entry) for entry in listed if entry.name not in others} | dict(others)
     parts = [
-        f"{entry.name}\0{_letter(entry)}"
-        for entry in listed
-        if entry.name in (".git", ".gitignore") or not (entry.name[0] == "." or entry.name == "__pycache__")
+        f"{name}\0{letter}"
+        for name, letter in sorted(letters.items())
+        if letter and (name in (".git", ".gitignore") or not (name.startswith(".") or name == "__pycache__"))
     ]
     return digest("\n".join(parts).encode(errors="surrogateescape"))
 

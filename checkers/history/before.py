@@ -11,20 +11,27 @@ from pathlib import Path
 from typing import Any
 
 from ..cache import store
+from ..cache.answer import answer_before
 from ..cache.tool import tool_name
 from ..cache.trace import Sight, noted, reads_of
 from ..files import disk
 from ..files.discovery import FileSet
 from ..settings import Settings
-from .git import git
+from .git import Changed, GitFailed, git, texts_of
 from .identity import Identity, identities
 
 
 def found_before(
-    top: Path, commit: str, unfollowed: Sequence[str], names: Sequence[str], settings: Settings
+    top: Path,
+    commit: str,
+    unfollowed: Sequence[str],
+    names: Sequence[str],
+    settings: Settings,
+    changed: Changed | None = None,
 ) -> Counter[Identity]:
-    """What a run finds by today's settings in the tree as it was, restored to a folder of its own.
+    """What a run finds by today's settings in the tree as it was.
 
+    A run over the work tree before it was changed has found it; otherwise the tree is restored to a folder of its own.
     What git does not follow is linked to, as it is now. A commit stays as it is, so that an answer holds as long as
     what it read of the rest does.
 
@@ -42,6 +49,11 @@ def found_before(
     kept = _kept(key, settings)
     if kept is not None:
         return kept
+    seen = _seen_before(top, commit, names, settings, changed) if changed is not None else None
+    if seen is not None:
+        found, reads = seen
+        _save(key, _outside(reads, top, top, unfollowed), found)
+        return found
     with tempfile.TemporaryDirectory(prefix="onescience-check-") as folder:
         old = Path(os.path.realpath(folder), top.name or "tree")
         _restore(top, commit, unfollowed, old)
@@ -49,9 +61,36 @@ def found_before(
             found = _run(top, old, names, settings)
     own = _outside(reads, old, top, unfollowed)
     if reads.is_steady:
-        rows = [[each.path, each.symbol, each.inside, each.text, count] for each, count in found.items()]
-        store.save(key, {"reads": noted(own), "found": rows})
+        _save(key, own, found)
     return found
+
+
+def _save(key: str, reads: disk.Reads, found: Counter[Identity]) -> None:
+    rows = [[each.path, each.symbol, each.inside, each.text, count] for each, count in found.items()]
+    store.save(key, {"reads": noted(reads), "found": rows})
+
+
+def _seen_before(
+    top: Path, commit: str, names: Sequence[str], settings: Settings, changed: Changed
+) -> tuple[Counter[Identity], disk.Reads] | None:
+    """What a run over the work tree found and read when it was as the commit has it; None where none is remembered."""
+    paths = [top / name for name in names]
+    try:
+        texts = texts_of(top, commit, {*changed.files, *changed.renamed.values()})
+    except GitFailed:
+        return None
+    if texts is None or any(os.path.realpath(path) != os.path.abspath(path) for path in paths):
+        return None
+    seen = answer_before(paths, settings, texts)
+    if seen is None:
+        return None
+    answer, reads = seen
+    owns = identities(
+        answer.result.findings,
+        answer.files.source,
+        lambda shown: os.path.relpath(os.path.abspath(shown), top),
+    )
+    return Counter(owns), reads
 
 
 def _kept(key: str, settings: Settings) -> Counter[Identity] | None:
@@ -71,7 +110,8 @@ def _outside(reads: disk.Reads, old: Path, top: Path, unfollowed: Sequence[str])
     def present(path: str) -> str | None:
         if any(path == link or path.startswith(link + os.sep) for link in links):
             return str(top) + path[len(str(old)) :]
-        return None if path.startswith(str(old.parent)) else path
+        inside = old if old == top else old.parent
+        return None if path == str(inside) or path.startswith(str(inside) + os.sep) else path
 
     found = disk.Reads(questions=reads.questions)
     for path, seen in reads.files.items():

@@ -58,7 +58,7 @@ class Change:
             return replace(result, findings=[], undecided=[], older=len(result.findings))
         try:
             names = [self._name(str(path)) for path in paths]
-            before = found_before(self.top, self.commit, self._unfollowed(), names, settings)
+            before = found_before(self.top, self.commit, self._unfollowed(), names, settings, self.changed)
         except GitFailed as error:
             raise SettingsError(tr("changed-since: git says: %(text)s", text=error)) from None
         owns = identities(result.findings, files.source, lambda shown: self._old_name(self._name(shown)))

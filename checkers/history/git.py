@@ -132,6 +132,35 @@ def listed(top: Path, *options: str) -> list[str]:
     return [name for name in os.fsdecode(git(top, "ls-files", "-z", *options)).split("\0") if name]
 
 
+_MOST_TEXTS = 200
+
+
+def texts_of(top: Path, commit: str, names: set[str]) -> dict[Path, bytes | None] | None:
+    """The texts that files have in a commit, as a checkout writes them, by their paths; None is no file.
+
+    Nothing where that takes long, where one is no plain file, or where the index hides files of the work tree.
+
+    Raises:
+        GitFailed: git cannot say.
+    """
+    tags = {entry[:1] for entry in listed(top, "-v")}
+    if len(names) > _MOST_TEXTS or tags - {"H"}:
+        return None
+    kinds = {}
+    rows = (
+        git(top, "ls-tree", "-z", commit, "--", *sorted(names), GIT_LITERAL_PATHSPECS="1") if names else b""
+    )
+    for row in os.fsdecode(rows).split("\0")[:-1]:
+        about, _, name = row.partition("\t")
+        kinds[name] = about.split()[0]
+    if any(kind not in ("100644", "100755") for kind in kinds.values()):
+        return None
+    return {
+        top / name: git(top, "cat-file", "--filters", f"{commit}:{name}") if name in kinds else None
+        for name in names
+    }
+
+
 def head_of(folder: Path) -> str:
     """The commit that is checked out around a folder; empty where there is none, or no git."""
     try:
