@@ -15,6 +15,8 @@ _OPEN = re.compile(
     r"|\.(register_buffer|register_parameter|register_module|add_module)\(\s*(?![\s'\"])"  # under a computed name
 )
 
+_FILLED = re.compile(r"\b(?!self\.)\w+\.__dict__(\s*=[^=]|\.update\()")
+
 OF_MODULE = frozenset(
     """training parameters named_parameters modules named_modules children named_children buffers named_buffers
     state_dict load_state_dict register_buffer register_parameter register_module register_forward_hook
@@ -46,6 +48,7 @@ def is_closed(project: Project, cls: ClassFacts) -> bool:
                 return False
         elif (
             _OPEN.search(entry.text)
+            or _FILLED.search(entry.module.text)
             or entry.node.decorator_list
             or entry.node.keywords  # a metaclass may add to it
             or len(entry.node.bases) != _seen(project, entry)
@@ -79,6 +82,7 @@ def known(project: Project, cls: ClassFacts) -> set[str]:
             found |= entry.methods.keys() | entry.constants.keys() | entry.annotations.keys()
             found |= {node.attr for node, _ in entry.of_self if not isinstance(node.ctx, ast.Load)}
             found |= set(_of_body(entry.node))
+            found |= set(_handed_over(entry))
         elif entry.dotted.endswith(".MegatronModule"):
             found |= OF_MEGATRON_MODULE
     return found
@@ -95,6 +99,15 @@ def _of_body(node: ast.AST) -> Iterator[str]:
             yield part.id
         elif not isinstance(part, ast.Lambda):
             yield from _of_body(part)
+
+
+def _handed_over(cls: ClassFacts) -> Iterator[str]:
+    """What a function gets by name together with the object: `assign(self, width=width)` may set it."""
+    for method in cls.methods.values() if "(self," in cls.text or "self,\n" in cls.text else ():
+        for node in walk(method):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                if any(isinstance(arg, ast.Name) and arg.id == "self" for arg in node.args):
+                    yield from (word.arg for word in node.keywords if word.arg is not None)
 
 
 def read_names(cls: ClassFacts) -> set[str]:

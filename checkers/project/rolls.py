@@ -86,9 +86,16 @@ def half_undone(function: ast.FunctionDef, rolls: list[Roll], alone: bool) -> It
         len(rolls) == 1
         and forward
         and alone
+        and _rolls_once(function)
         and any(_MERGES.search(name) for name in _called_behind(function, rolls[0]))
     ):
         yield rolls[0], "never"
+
+
+def _rolls_once(function: ast.FunctionDef) -> bool:
+    """Whether no other call may shift back: `torch.roll(x, shifts=self.shift_size, …)` names no single shifts."""
+    calls = (node for node in ast.walk(function) if isinstance(node, ast.Call))
+    return sum((dotted_name(call.func) or "").rsplit(".", 1)[-1] == "roll" for call in calls) == 1
 
 
 def left_out(rolls: list[Roll]) -> Iterator[tuple[Roll, str]]:

@@ -133,6 +133,12 @@ def _evaluated(node: ast.AST, off: set[str], local: frozenset[str]) -> Iterator[
     for part in parts:
         if id(part) not in behind:
             yield from _evaluated(part, off, local)
+        if (
+            isinstance(part, ast.If)
+            and isinstance(part.test, ast.Name)
+            and isinstance(part.body[-1], ast.Raise)
+        ):
+            off = off | {part.test.id}  # refused already: what asks for it once more does not run
 
 
 def _bound(function: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:

@@ -204,6 +204,7 @@ class StyleArgumentsRejected(Rule):
                 or cls is None
                 or through_super(event.site)
                 or names_class(event.site, cls)
+                or (event.branch and _is_own_class(event.site))
             ):
                 continue
             if not signature_is_known(analysis.project, cls, "__init__"):
@@ -223,6 +224,12 @@ class StyleArgumentsRejected(Rule):
                 problem=event.problem,
                 hint=hint,
             )
+
+
+def _is_own_class(site: Site) -> bool:
+    """`cls(…)` in a method that makes an object: what it asks before may keep other classes out."""
+    func = site.node.func if isinstance(site.node, ast.Call) else None
+    return isinstance(func, ast.Name) and func.id == "cls"
 
 
 def _repair(event: Rejected, site: Site) -> tuple[str, Fix | None]:

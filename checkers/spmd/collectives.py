@@ -77,7 +77,9 @@ def is_async(node: ast.Call) -> bool:
     for keyword in node.keywords:
         if keyword.arg is None or keyword.arg == "async_op":
             return not (isinstance(keyword.value, ast.Constant) and keyword.value.value is False)
-    return any(isinstance(arg, ast.Starred) for arg in node.args)
+    return any(
+        isinstance(arg, ast.Starred) or (isinstance(arg, ast.Name) and "async" in arg.id) for arg in node.args
+    )
 
 
 def written(node: ast.Call) -> str:
