@@ -120,7 +120,7 @@ def _steps(folder: Path, only, gpus: int) -> list[list[list[Job]]]:
     )
     plain.environment = last
     if gpus > 1 and set(PHASES) <= set(only):
-        return [[[speed], [one, plain]], [[two]], [[curves], *([job] for job in parallel)]]
+        return [[[speed], [one]], [[two]], [[curves], [plain]], [[job] for job in parallel]]
     steps = {
         "speed": [[[speed]]],
         "scaling": [[[one]], [[two]]] if gpus > 1 else [],
