@@ -48,11 +48,13 @@ def _resolved(project: Project, script: TrainingScript, name: str) -> ClassFacts
 
 
 def _is_entry(
-    script: TrainingScript, node: ast.expr | None, scope: Scope, entries: ast.Dict, depth: int = 0
+    script: TrainingScript, node: ast.expr | None, scope: Scope, entries: ast.AST, depth: int = 0
 ) -> bool:
-    """Whether an expression is an entry of the map: `stages[rank]`, `stages.get(rank)`, or a name for it."""
+    """Whether an expression is an entry of the map: `stages[rank]`, `stages.get(rank)`, a tested class, a name."""
     if node is None or depth > 4:
         return False
+    if node is entries:  # a class that a test of the rank chose
+        return True
     if isinstance(node, ast.Name):
         owner = scope.owner_of(node.id)
         if owner is not None and node.id in owner.parameters:

@@ -1,32 +1,23 @@
 """Which classes are pipeline stages, which of them belong together, and in which order they run.
 
-A stage is a class handed to a pipeline rank. Three things name one: its name (`Pangu_stage0`, `UNetStage1`), a
-`{rank: Class}` map, or a `set_input_tensor` of its own in code that uses Megatron's pipeline: inference engines copy
-models with the method left in. A class that only another stage builds is an inner module.
+A stage is a class handed to a pipeline rank. Three things name one: its name (`Pangu_stage0`, `UNetStage1`), a map
+from ranks to classes, or a `set_input_tensor` of its own in code that uses Megatron's pipeline: inference engines
+copy models with the method left in. A class that only another stage builds is an inner module.
 """
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from ..facts.module import ClassFacts, ModuleFacts
-from ..facts.nodes import walk
 from .dispatchers import dispatches
-from .project import Project, dotted_name
+from .project import Project
 from .scopes import lines_with
+from .stage_maps import NUMBERED, PIPELINE, RANK, StageMap, stage_maps
 
-_NUMBERED = re.compile(r"(?P<base>\w*[A-Za-z0-9])_?[Ss]tage_?(?P<rank>\d+)$")
-_MAP = re.compile(r"\{\s*(?:#[^\n]*\n\s*)*0\s*:\s*[A-Za-z_]")
-_PIPELINE = re.compile(
-    r"set_input_tensor|input_tensor\b|pipeline_model_parallel|pipeline_parallel|stage_shapes|megatron"
-)
-_RANK = re.compile(
-    r"pipeline_model_parallel_(rank|world_size)|is_pipeline_(first|last)_stage|get_pp_rank|pp_rank\b"
-)
 _USES_MEGATRON = re.compile(
     r"^[ \t]*(?:from|import)\b[^\n]*(?:[Mm]egatron|\bmpu\b)|pipeline_model_parallel|is_pipeline_(?:first|last)_stage",
     re.MULTILINE,
@@ -34,15 +25,6 @@ _USES_MEGATRON = re.compile(
 _NOT_USER_CODE = re.compile(
     r"(^|/)(megatron/(core|training|legacy|model|inference)|tests?(_\w+)?)/|(^|/)test_[^/]*$"
 )
-
-
-@dataclass(frozen=True, eq=False)
-class StageMap:
-    """A `{rank: Class}` dict: `entries` holds the classes that could be found, None for the others."""
-
-    module: ModuleFacts
-    node: ast.Dict
-    entries: dict[int, ClassFacts | None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +104,7 @@ class Stages:
 
     def __init__(self, project: Project) -> None:
         self.project = project
-        self.maps = list(self._stage_maps())
+        self.maps = list(stage_maps(project))
         self._numbered = {id(cls): match for cls, match in self._numbered_classes()}
         self.inner: set[int] = set()
         self.families: list[Family] = []
@@ -147,7 +129,7 @@ class Stages:
         return [
             module
             for module in self.project.modules
-            if module.says(_RANK)
+            if module.says(RANK)
             and not self.project.is_framework(module)
             and not _NOT_USER_CODE.search(module.display)
         ]
@@ -217,12 +199,12 @@ class Stages:
         """Classes named like stages, in families that show a sign of a pipeline: CNNs have stages of another kind."""
         groups: dict[tuple[str, str], list[tuple[ClassFacts, re.Match[str]]]] = {}
         for cls in self.project.classes():
-            match = _NUMBERED.match(cls.name)
+            match = NUMBERED.match(cls.name)
             if match is not None and self.project.is_module_class(cls):
                 groups.setdefault((match["base"], str(cls.module.path.parent)), []).append((cls, match))
         mapped = {id(cls) for found in self.maps for cls in found.entries.values() if cls is not None}
         for members in groups.values():
-            if any(id(cls) in mapped or cls.module.says(_PIPELINE) for cls, _ in members):
+            if any(id(cls) in mapped or cls.module.says(PIPELINE) for cls, _ in members):
                 yield from members
 
     def _is_fed(self, cls: ClassFacts) -> bool:
@@ -262,33 +244,6 @@ class Stages:
                     return False
                 inside = True
         return inside
-
-    def _stage_maps(self) -> Iterator[StageMap]:
-        """Dicts from 0, 1, … to classes, in files that speak of a pipeline."""
-        for module in self.project.modules:
-            if not module.says(_MAP) or not (module.says(_RANK) or module.says(_PIPELINE)):
-                continue
-            for node in walk(module.tree):
-                if not isinstance(node, ast.Dict) or len(node.keys) < 2:
-                    continue
-                keys = [key.value if isinstance(key, ast.Constant) else None for key in node.keys]
-                if not all(type(key) is int for key in keys) or not all(dotted_name(v) for v in node.values):
-                    continue
-                entries = {int(key): self._class(module, v) for key, v in zip(keys, node.values, strict=True)}  # type: ignore[arg-type]
-                if any(cls is not None for cls in entries.values()):
-                    yield StageMap(module, node, entries)
-
-    def _class(self, module: ModuleFacts, node: ast.expr) -> ClassFacts | None:
-        """The class a name of a map means; imports inside functions count."""
-        name = dotted_name(node) or ""
-        ref = self.project.resolve(module, name)
-        if ref is None:
-            for edge in module.edges:
-                if name in edge.names and edge.kind == "function":
-                    target = self.project.find_module(module.absolute(edge.module), module)
-                    if isinstance(target, ModuleFacts):
-                        ref = self.project.resolve(target, name)
-        return ref if isinstance(ref, ClassFacts) else None
 
 
 def _shared_prefix(names: list[str]) -> str:

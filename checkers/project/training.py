@@ -11,7 +11,8 @@ from functools import cached_property
 from ..facts.module import ClassFacts, ModuleFacts
 from .project import FunctionRef, Project, dotted_name
 from .scopes import Scope
-from .stages import Family, StageMap, Stages
+from .stage_maps import StageMap
+from .stages import Family, Stages
 
 _MARKS = ("pretrain(", "stage_shapes", "PipelineTensorShapeConfig", "def forward_step")
 _ORDER = ("train_valid_test_dataset_provider", "model_provider", "model_type", "forward_step_func")

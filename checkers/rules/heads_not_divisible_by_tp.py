@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..facts.module import ClassFacts
-from ..finding import Finding
+from ..finding import Evidence, Finding
 from ..language import tr
 from ..project.config_reads import Configs
+from ..project.launch import launches
 from ..project.stage_calls import build_call
 from ..project.training import Training, TrainingScript
 from ..rule import Rule, Symptom
@@ -34,8 +35,9 @@ class HeadsNotDivisibleByTp(Rule):
     symptom = Symptom.CRASH
     runtime = "AssertionError, or a reshape that does not fit, at that tp"
     limits = (
-        "Only the TP sizes of the settings or `--tp`, and head counts that are literals or defaults; those of a YAML "
-        "file only where no TP size but 1 divides them."
+        "Only the TP sizes of the settings, of `--tp` and of a shell script that starts the training script, and head "
+        "counts that are literals, defaults, or in a YAML file; where no TP size is known, those that none but 1 "
+        "divides."
     )
     guide = "Principle 8: every num_heads is divisible by tp_size"
 
@@ -93,7 +95,7 @@ class HeadsNotDivisibleByTp(Rule):
                     break
 
     def _given(self, script: TrainingScript) -> Iterator[Finding]:
-        """Head counts that a script, or its YAML file, gives the stages, and that no TP size but 1 divides."""
+        """Head counts that a script, or its YAML file, gives the stages, and that a TP size, or any, does not divide."""
         found = build_call(script)
         if found is None:
             return
@@ -102,7 +104,21 @@ class HeadsNotDivisibleByTp(Rule):
         for keyword in call.keywords:
             heads = values.value(keyword.value, scope) if keyword.arg in HEAD_COUNTS else None
             counts = heads if isinstance(heads, tuple) else (heads,)
-            if all(type(count) is int and count > 0 for count in counts) and math.gcd(*counts) == 1:
+            if not all(type(count) is int and count > 0 for count in counts):
+                continue
+            common, sizes = math.gcd(*counts), _started(script)
+            wrong = [tp for tp in (*script.project.settings.tp, *sizes) if common % tp]
+            if wrong and common > 1:
+                tp = wrong[0]
+                yield self.finding(
+                    place_of(script.module, keyword.value),
+                    object=keyword.arg or "",
+                    evidence=(Evidence(*sizes[tp], tr("tp=%(tp)s is given here", tp=tp)),) if tp in sizes else (),
+                    heads=", ".join(str(count) for count in counts if count % tp),
+                    name=ast.unparse(keyword.value),
+                    tp=tp,
+                )
+            elif common == 1:
                 yield self.finding(
                     place_of(script.module, keyword.value),
                     object=keyword.arg or "",
@@ -111,6 +127,16 @@ class HeadsNotDivisibleByTp(Rule):
                     heads=", ".join(map(str, counts)),
                     name=ast.unparse(keyword.value),
                 )
+
+
+def _started(script: TrainingScript) -> dict[int, tuple[str, int]]:
+    """The tensor-parallel sizes that shell scripts start a script with, and where they say so."""
+    option = "tensor-model-parallel-size"
+    return {
+        tp: (launch.display, launch.line(option))
+        for launch in launches(script)
+        if (tp := launch.number(option)) is not None
+    }
 
 
 def _known_heads(event: Divided) -> int | None:

@@ -217,9 +217,12 @@ def _below_split_stages(
                 if part is not None:
                     below.setdefault(id(event.root), set()).add(id(part))
     reached = {stage: _reached(stage, below) for stage in stages}
+    named = {id(event.owner) for event in built if event.owner is not None and is_named_distributed(event.owner)}
     found: dict[int, str] = {}
     for stage, name in stages.items():
-        if any(reached[other] & split for other in families.get(stage, [stage]) if other in reached):
+        if any(
+            reached[other] & (split | named) for other in families.get(stage, [stage]) if other in reached
+        ):
             found.update({key: found.get(key, name) for key in reached[stage]})
     return found
 

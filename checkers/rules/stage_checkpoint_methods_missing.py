@@ -14,6 +14,7 @@ from ..language import tr
 from ..project.project import FunctionRef, Project
 from ..project.stage_classes import hidden_base, megatron_base, parameters
 from ..project.stages import Stage, Stages
+from ..project.training import Training
 from ..rule import Rule, Symptom
 from ..tpstate.config_chain import provider_of
 from ..tpstate.events import Built
@@ -158,12 +159,13 @@ class StageCheckpointMethodsMissing(Rule):
                 or project.method(cls, "sharded_state_dict")
             ):
                 continue
-            texts = [cls.module.text, *(found.module.text for found in stage.family.maps)]
+            scripts = _scripts(project, stage)
+            texts = [cls.module.text, *(script.text for script in scripts)]
             if not any("megatron" in text for text in texts) or any(
                 _PLAIN_FORMAT.search(text) for text in texts
             ):
                 continue
-            if stage.family.maps and not any(_saves(found.module) for found in stage.family.maps):
+            if scripts and not any(map(_saves, scripts)):
                 continue
             base = megatron_base(project, cls)
             if stage.family.dispatches and (base or not _saves_by_megatron(project)):
@@ -212,6 +214,17 @@ def sharded_state_dict(self, prefix="", sharded_offsets=(), metadata=None):
         tp_group=parallel_state.get_tensor_model_parallel_group(),
         dp_cp_group=parallel_state.get_data_parallel_group(with_context_parallel=True),
     )"""
+
+
+def _scripts(project: Project, stage: Stage) -> list[ModuleFacts]:
+    """The training scripts of a stage: those that map ranks to it, or import its package and declare shapes."""
+    package = stage.cls.module.path.parent.name
+    named = [
+        script.module
+        for script in project.knowledge(Training)
+        if script.family is stage.family or (script.shape_configs and package in script.module.words)
+    ]
+    return [*(found.module for found in stage.family.maps), *named]
 
 
 def _saves_by_megatron(project: Project) -> bool:

@@ -148,10 +148,17 @@ def _prefers_argument(forward: ast.FunctionDef) -> tuple[str, ast.AST] | None:
         if absent is None or given is None or name not in parameters(forward):
             continue
         reads = _reads_input(absent)
+        if not given and isinstance(node, ast.If) and name in _assigned(node.body) and reads:
+            if len(reads) == len(_reads_input(forward)):
+                return name, node.test
         uses = [part for part in _parts(given) if isinstance(part, ast.Name) and part.id == name]
         if reads and uses and len(reads) == len(_reads_input(forward)):
             return name, node.test
     return None
+
+
+def _assigned(body: list[ast.stmt]) -> set[str]:
+    return {part.id for part in _parts(body) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}
 
 
 def _parts(node: ast.AST | list[ast.stmt]) -> list[ast.AST]:

@@ -10,7 +10,8 @@ from ..facts.module import ClassFacts
 from ..finding import Finding
 from ..language import tr
 from ..project.project import Project, dotted_name
-from ..project.stages import StageMap, Stages
+from ..project.stage_maps import StageMap
+from ..project.stages import Stages
 from ..project.training import Training
 from ..rule import Rule, Symptom
 from ..tpstate.events import Site
@@ -159,8 +160,8 @@ def _exchanged(found: StageMap) -> Iterator[str]:
 
 
 def _no_stages(project: Project, found: StageMap) -> Iterator[tuple[int, str]]:
-    for (rank, cls), node in zip(found.entries.items(), found.node.values, strict=True):
-        is_named_so = "stage" in (dotted_name(node) or "").lower()
+    for rank, cls in found.entries.items():
+        is_named_so = "stage" in (dotted_name(found.named[rank]) or "").lower()
         if cls is None or is_named_so or project.method(cls, "set_input_tensor") is not None:
             continue
         hidden = [

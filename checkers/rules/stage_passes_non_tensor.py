@@ -19,6 +19,7 @@ _KINDS = {
     "text": tr("a text"),
     "none": "None",
     "shape": tr("a shape"),
+    "tuple": tr("a tuple"),
     "list": tr("a list"),
     "dict": tr("a dict"),
     "numbers": tr("a list of numbers"),

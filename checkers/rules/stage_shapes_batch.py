@@ -12,6 +12,7 @@ from ..facts.module import ModuleFacts
 from ..files import disk
 from ..finding import Finding, Fix
 from ..language import tr
+from ..project.launch import launches
 from ..project.training import ShapeConfig, Training, TrainingScript, spelled_out, whole_number
 from ..rule import Rule, Symptom
 from ..tpstate.fixes import replace, unsafe
@@ -64,9 +65,11 @@ class StageShapesBatch(Rule):
         for script in analysis.project.knowledge(Training):
             for config in script.shape_configs:
                 wrong: dict[int, list[ast.expr]] = {}
-                sizes = _micro_batches(script)
+                sizes, started = _micro_batches(script), _started(script)
                 for shape, batch in _batches(config):
-                    if 1 < batch <= _LARGEST and batch not in sizes:
+                    if batch == 1 and len(started) == 1 and 1 not in sizes | started:
+                        wrong.setdefault(batch, []).append(shape)
+                    elif 1 < batch <= _LARGEST and batch not in sizes:
                         wrong.setdefault(batch, []).append(shape)
                 for batch, shapes in wrong.items():
                     shown, more = ast.unparse(shapes[0]), len(shapes) - 1
@@ -108,6 +111,12 @@ def _micro_batches(script: TrainingScript) -> set[int]:
     for pattern in ("*.sh", "*.slurm", "*.yaml", "conf/*.yaml", "scripts/*.sh"):
         texts += [_text(path) for path in disk.matching(script.module.path.parent, pattern)[:20]]
     return {int(found) for text in texts for found in _FLAG.findall(text)} or {1}
+
+
+def _started(script: TrainingScript) -> set[int]:
+    """The micro-batch sizes that the shell scripts of this training script give it."""
+    found = {launch.number("micro-batch-size"): None for launch in launches(script)}
+    return {size for size in found if size is not None} if None not in found else set()
 
 
 def _text(path: Path) -> str:

@@ -15,7 +15,8 @@ from ..project.config_reads import Configs
 from ..project.project import dotted_name
 from ..project.stage_calls import stage_calls
 from ..project.stage_classes import is_declared
-from ..project.stages import Stage, StageMap, Stages
+from ..project.stage_maps import StageMap
+from ..project.stages import Stage, Stages
 from ..project.training import Training, TrainingScript
 from ..rule import Rule, Scope, Symptom
 from ..tpstate.verdicts import place_of

@@ -72,14 +72,20 @@ def choice(test: Node, yes: Node, no: Node, at: ast.AST, frame: Frame) -> Node:
     if known is not None:
         return yes if known else no
     yes, no = (part.args[0] if part.op == "received" else part for part in (yes, no))
-    if yes.key == no.key:
-        return yes
+    if yes.key == no.key or _asks_for_path(test, no):
+        return no
     if test.op in _NEGATED:
         args = test.args
         positive = args[0] if test.op == "not" else frame.node(_NEGATED[test.op], args, test.spot.node)
         return choice(positive, no, yes, at, frame)
     spots = (at.test, at.body, at.orelse) if isinstance(at, ast.IfExp) else ()
     return frame.node("if", [test, yes, no], at, spots=spots)
+
+
+def _asks_for_path(test: Node, otherwise: Node) -> bool:
+    """`if isinstance(x, str): x = load(x)`: a file in place of what it holds, and mask-path-not-loaded looks at those."""
+    is_asked = test.op == "f:isinstance" and len(test.args) > 1 and test.args[0].key == otherwise.key
+    return is_asked and test.args[1].op == "global" and test.args[1].value == "str"
 
 
 def item(base: Node, index: Node, at: ast.AST, frame: Frame) -> Node:
@@ -89,7 +95,8 @@ def item(base: Node, index: Node, at: ast.AST, frame: Frame) -> Node:
         if plain and -len(base.args) <= index.value < len(base.args):
             return base.args[index.value]
     if base.op == "call" and base.args[0].op == "self" and base.args[0].value in frame.side.tuples:
-        return base if _is(index, 0) else frame.constant(None, at)
+        if index.op == "const" and type(index.value) is int:  # not `[None]` or a slice, of the tensor taken before
+            return base if _is(index, 0) else frame.constant(None, at)
     if base.op == "received":
         return base.args[0] if _is(index, 0) else frame.node("getitem", [base, index], at)
     if index.op == "const" and isinstance(index.value, str):
