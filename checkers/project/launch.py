@@ -1,4 +1,4 @@
-"""What shell scripts beside a training script start it with: options that are whole numbers, through plain variables."""
+"""What shell scripts beside a training script start it with: options that are whole numbers, or variables for one."""
 
 from __future__ import annotations
 
@@ -54,13 +54,16 @@ def launches(script: TrainingScript) -> Iterator[Launch]:
 
 
 def _display(script: TrainingScript, path: Path) -> str:
-    return script.module.display.removesuffix(script.module.path.name) + path.relative_to(
-        script.module.path.parent
-    ).as_posix()
+    return (
+        script.module.display.removesuffix(script.module.path.name)
+        + path.relative_to(script.module.path.parent).as_posix()
+    )
 
 
 def _without_comments(text: str) -> str:
-    return "\n".join(re.sub(r"(?:^|\s)#.*", lambda found: " " * len(found[0]), line) for line in text.split("\n"))
+    return "\n".join(
+        re.sub(r"(?:^|\s)#.*", lambda found: " " * len(found[0]), line) for line in text.split("\n")
+    )
 
 
 def _options(text: str) -> dict[str, tuple[int, int]]:

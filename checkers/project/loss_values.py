@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from ..facts.nodes import walk
+from ..facts.nodes import as_code, walk
 from .loss_binding import LossBinding
 from .project import dotted_name
 from .scopes import Scope
@@ -16,6 +16,7 @@ _MEAN_CALLS = frozenset(
     "mse_loss l1_loss smooth_l1_loss huber_loss MSELoss L1Loss SmoothL1Loss HuberLoss".split()
 )
 _KEEPS = frozenset("detach clone float view reshape squeeze contiguous to cuda".split())
+_RESHAPED = frozenset("view reshape clone unsqueeze flatten".split())
 _WHOLE = frozenset("int long round item numel bool".split())
 _MAX_STEPS = 6
 
@@ -141,3 +142,30 @@ def lone_report(node: ast.expr, loss: ast.expr, scope: Scope) -> str:
         node = node.func.value
     same = isinstance(node, ast.Name) and isinstance(loss, ast.Name) and node.id == loss.id
     return "tensor" if same else ""
+
+
+def keeps_graph(node: ast.expr, loss: ast.expr, scope: Scope) -> bool:
+    """Whether a report is made of the loss itself, never detached: `torch.cat([loss.view(1), count.view(1)])`."""
+    node = _followed(node, scope)
+    if not isinstance(node, ast.Call) or (dotted_name(node.func) or "").rsplit(".", 1)[-1] not in (
+        "cat",
+        "stack",
+    ):
+        return False
+    around = [
+        as_code(part.context_expr)
+        for other in scope.nodes
+        if isinstance(other, ast.With)
+        for part in other.items
+    ]
+    if any("no_grad" in text or "inference_mode" in text for text in around):
+        return False
+    parts = node.args[0].elts if node.args and isinstance(node.args[0], ast.List | ast.Tuple) else []
+    for part in parts:
+        while isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute):
+            if part.func.attr not in _RESHAPED:
+                break
+            part = part.func.value
+        if isinstance(part, ast.Name) and isinstance(loss, ast.Name) and part.id == loss.id:
+            return True
+    return False

@@ -6,9 +6,8 @@ from typing import Any
 
 from ..language import listed, tr
 from ..project.stages import Stage
-from ..tpstate.stage_balance import patch_cost, weighed
+from ..tpstate.stage_balance import as_started, patch_cost, weighed
 from ..tpstate.stage_models import KEPT_BY_ALL_RANKS, KEPT_SPLIT, Stack, stacks
-from ..tpstate.stage_sizes import StageSizes
 from .model import BalanceRow, BalanceTable, BoundaryTable, Mark
 from .subjects import Subject
 
@@ -38,7 +37,7 @@ def balance_table(subject: Subject, boundaries: BoundaryTable) -> BalanceTable:
     built = _built(subject, given)
     sizes = tr("default arguments")
     if _has_other_sizes(built, boundaries):
-        given, sizes = _as_started(subject), tr("sizes of the script")
+        given, sizes = as_started(subject.analysis, family), tr("sizes of the script")
         built = _built(subject, given)
     if _has_other_sizes(built, boundaries):
         rows = tuple(
@@ -98,20 +97,6 @@ def _built(subject: Subject, given: list[dict[str, Any]]) -> list[tuple[Stage, l
     return [
         (stage, stacks(subject.analysis, stage.cls, own)) for stage, own in zip(stages, given, strict=True)
     ]
-
-
-def _as_started(subject: Subject) -> list[dict[str, Any]]:
-    """The arguments that a training script gives to the stages."""
-    analysis, found = subject.analysis, []
-    scripts = [(script, config) for script in subject.scripts for config in script.shape_configs]
-    for stage in subject.family.stages:
-        method = analysis.project.method(stage.cls, "__init__")
-        given: dict[str, Any] = {}
-        for script, config in scripts:
-            if method is not None and not given:
-                given = StageSizes(script, config).given(method[1]) or {}
-        found.append(given)
-    return found
 
 
 def _has_other_sizes(built: list[tuple[Stage, list[Stack]]], boundaries: BoundaryTable) -> bool:

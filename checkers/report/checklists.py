@@ -139,7 +139,7 @@ TENSOR = (
 TRAINING = (
     Check("stage_shapes agree with what each stage returns", "3.1; Principle 11, trap 1",
           "stage-shapes-count stage-shapes-mismatch stage-shapes-hard-coded stage-shapes-batch "
-          "schedule-argument-mismatch stage-shapes-not-attached", training.stage_shapes),
+          "schedule-argument-mismatch stage-shapes-not-attached launch-sizes-mismatch", training.stage_shapes),
     Check("The stage map holds every rank", "3.1", "stage-map-incomplete", training.stage_map),
     Check("dataset_provider returns Datasets, not DataLoaders", "3.3",
           "provider-returns-dataloader dataset-splits-confused", training.dataset_provider),

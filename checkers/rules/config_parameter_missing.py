@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..finding import Finding
+from ..facts.nodes import walk
+from ..finding import Evidence, Finding
 from ..language import tr
+from ..project.distributed import distributed_classes
+from ..project.project import dotted_name
+from ..project.stage_classes import parameters
 from ..rule import Rule, Symptom
 from ..tpstate.callers import callee_text, head, inner_steps, owner_of
 from ..tpstate.config_chain import dropped_configs, has_config
 from ..tpstate.fixes import add_parameter, set_keyword, unsafe
 from ..tpstate.layers import label
-from ..tpstate.verdicts import at
+from ..tpstate.verdicts import at, place_of
 
 if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
@@ -57,6 +62,8 @@ class ConfigParameterMissing(Rule):
     """
 
     def check(self, analysis: Analysis) -> Iterator[Finding]:
+        if analysis.project.follows_guide:
+            yield from self._made_inside(analysis)
         seen = set()
         for site, event in dropped_configs(analysis.log.events):
             cls = owner_of(site)
@@ -89,3 +96,28 @@ class ConfigParameterMissing(Rule):
                 call=callee_text(site),
                 line=site.node.lineno,
             )
+
+    def _made_inside(self, analysis: Analysis) -> Iterator[Finding]:
+        """A distributed module that makes its config: the guide has each of them take the one of its stage."""
+        for cls in distributed_classes(analysis.project):
+            method = cls.methods.get("__init__")
+            if (
+                method is None
+                or method.args.kwarg is not None
+                or any("config" in name for name in parameters(method))
+            ):
+                continue
+            for node in walk(method):
+                if isinstance(node, ast.Call) and (dotted_name(node.func) or "").endswith(_MAKER):
+                    yield self.finding(
+                        place_of(cls.module, method),
+                        object=cls.name,
+                        evidence=(Evidence(cls.module.display, node.lineno, tr("it is made here")),),
+                        message="`%(cls)s.__init__` takes no `config`, and makes one of its own",
+                        advice="Add `config=None` to its parameters; what builds it passes that of the stage on.",
+                        cls=cls.name,
+                    )
+                    break
+
+
+_MAKER = "core_transformer_config_from_args"

@@ -95,7 +95,7 @@ class HeadsNotDivisibleByTp(Rule):
                     break
 
     def _given(self, script: TrainingScript) -> Iterator[Finding]:
-        """Head counts that a script, or its YAML file, gives the stages, and that a TP size, or any, does not divide."""
+        """Head counts that a script, or its YAML file, gives the stages, and that a TP size does not divide."""
         found = build_call(script)
         if found is None:
             return
@@ -113,7 +113,9 @@ class HeadsNotDivisibleByTp(Rule):
                 yield self.finding(
                     place_of(script.module, keyword.value),
                     object=keyword.arg or "",
-                    evidence=(Evidence(*sizes[tp], tr("tp=%(tp)s is given here", tp=tp)),) if tp in sizes else (),
+                    evidence=(Evidence(*sizes[tp], tr("tp=%(tp)s is given here", tp=tp)),)
+                    if tp in sizes
+                    else (),
                     heads=", ".join(str(count) for count in counts if count % tp),
                     name=ast.unparse(keyword.value),
                     tp=tp,

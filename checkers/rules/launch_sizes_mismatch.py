@@ -29,8 +29,8 @@ class LaunchSizesMismatch(Rule):
     code, symbol = "E7555", "launch-sizes-mismatch"
     message = "%(problem)s"
     advice = (
-        "Start as many pipeline stages as the script builds, and a multiple of tp x pp processes: "
-        "`--nproc_per_node` x `--nnodes`."
+        "Start as many pipeline stages as the script builds, and a multiple of tp x pp processes, nodes times "
+        "processes of each."
     )
     why = (
         "Megatron cuts all processes into tensor- and pipeline-parallel groups of equal size, and the script looks up "

@@ -10,7 +10,7 @@ from ..finding import Finding
 from ..language import tr
 from ..project.function_returns import is_none, is_plain, step_problem
 from ..project.loss_binding import LossBinding, loss_bindings
-from ..project.loss_values import MEAN, counts_values, float_count, lone_report, loss_kind
+from ..project.loss_values import MEAN, counts_values, float_count, keeps_graph, lone_report, loss_kind
 from ..project.project import dotted_name
 from ..project.scopes import Scope
 from ..project.training import Training, TrainingScript
@@ -100,6 +100,15 @@ class LossReturnContract(Rule):
             )
         elif len(values) == 3 and isinstance(values[2], ast.Dict):
             for value in values[2].values:
+                if keeps_graph(value, values[0], loss):
+                    yield self.finding(
+                        place_of(loss.module, value),
+                        object=name,
+                        message="`%(loss)s` reports the loss with its graph",
+                        advice="Report `torch.cat([loss.clone().detach().view(1), num_tokens.view(1)])`.",
+                        loss=name,
+                    )
+                    continue
                 kind = lone_report(value, values[0], loss)
                 if kind:
                     yield self.finding(

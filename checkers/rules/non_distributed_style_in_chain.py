@@ -217,7 +217,9 @@ def _below_split_stages(
                 if part is not None:
                     below.setdefault(id(event.root), set()).add(id(part))
     reached = {stage: _reached(stage, below) for stage in stages}
-    named = {id(event.owner) for event in built if event.owner is not None and is_named_distributed(event.owner)}
+    named = {
+        id(event.owner) for event in built if event.owner is not None and is_named_distributed(event.owner)
+    }
     found: dict[int, str] = {}
     for stage, name in stages.items():
         if any(

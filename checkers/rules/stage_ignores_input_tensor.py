@@ -158,7 +158,9 @@ def _prefers_argument(forward: ast.FunctionDef) -> tuple[str, ast.AST] | None:
 
 
 def _assigned(body: list[ast.stmt]) -> set[str]:
-    return {part.id for part in _parts(body) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}
+    return {
+        part.id for part in _parts(body) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)
+    }
 
 
 def _parts(node: ast.AST | list[ast.stmt]) -> list[ast.AST]:

@@ -10,7 +10,7 @@ from ..language import tr
 from ..project.dispatchers import Branch, blocks_of, branches
 from ..project.stages import Stage, Stages
 from ..rule import Rule, Symptom
-from ..tpstate.stage_balance import balance
+from ..tpstate.stage_balance import balance, balance_as_started
 from ..tpstate.verdicts import place_of
 
 if TYPE_CHECKING:
@@ -30,8 +30,9 @@ class StageImbalance(Rule):
     symptom = Symptom.COST
     runtime = "the other stages wait; out of memory on the largest"
     limits = (
-        "An estimate from default arguments: blocks, and patch embeddings and recoveries where their sizes are known; "
-        "sampling layers are not counted. Silent where a depth is not known."
+        "An estimate from the sizes that the script gives the stages, else from default arguments: blocks, and patch "
+        "embeddings and recoveries where their sizes are known; sampling layers are not counted. Silent where a depth "
+        "is not known."
     )
     guide = "Principle 9 (balance): within 20 %"
 
@@ -110,7 +111,9 @@ class StageImbalance(Rule):
 
     def check(self, analysis: Analysis) -> Iterator[Finding]:
         for family in analysis.project.knowledge(Stages).families:
-            found = balance(analysis, family) if family.complete else None
+            by_default = balance(analysis, family) if family.complete else None
+            started = balance_as_started(analysis, family) if by_default is not None else None
+            found = started or by_default
             if found is None or all(abs(found.deviation(stage)) <= TOLERANCE for stage, _ in found.costs):
                 continue
             heaviest = max(found.costs, key=lambda pair: pair[1])[0]

@@ -67,9 +67,8 @@ class StageShapesBatch(Rule):
                 wrong: dict[int, list[ast.expr]] = {}
                 sizes, started = _micro_batches(script), _started(script)
                 for shape, batch in _batches(config):
-                    if batch == 1 and len(started) == 1 and 1 not in sizes | started:
-                        wrong.setdefault(batch, []).append(shape)
-                    elif 1 < batch <= _LARGEST and batch not in sizes:
+                    is_known = batch > 1 or (len(started) == 1 and 1 not in started)
+                    if is_known and batch <= _LARGEST and batch not in sizes:
                         wrong.setdefault(batch, []).append(shape)
                 for batch, shapes in wrong.items():
                     shown, more = ast.unparse(shapes[0]), len(shapes) - 1

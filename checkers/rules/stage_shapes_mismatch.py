@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..finding import Evidence, Finding
 from ..language import listed, tr
+from ..project.boundary import Sent
 from ..project.training import Training
 from ..rule import Rule, Symptom
 from ..tpstate.stage_sizes import Declared, StageSizes
@@ -34,8 +35,8 @@ class StageShapesMismatch(Rule):
         "The first receive never completes, or RuntimeError: shape '[1, 131040, 512]' is invalid for input"
     )
     limits = (
-        "Compares what can be computed: pass-through tensors with what came in, others with the resolution and the "
-        "dim that the last submodule was built with."
+        "Compares what can be computed: pass-through tensors with what came in, a tensor of listed numbers with how "
+        "many they are, others with the resolution and the dim that the last submodule was built with."
     )
     guide = "3.1 model_provider"
 
@@ -97,6 +98,15 @@ class StageShapesMismatch(Rule):
             if boundary < shape.boundary
             else ""
         )
+        written = _written(sent)
+        first = shapes.get((boundary, index)) if passed else None
+        if written is not None and len(shape.sizes) == 1 and shape.sizes[0] not in (None, len(written.elts)):
+            if first is not None and first.sizes == shape.sizes:
+                return  # said where it is sent first
+            text = tr("and it is made of %(count)s numbers%(passed)s", count=len(written.elts), passed=passed)
+            made_here = Evidence(sent.seen.module.display, written.lineno, tr("they stand here"))
+            yield self._at(sizes, shape, text, (made_here,))
+            return
         made = sizes.made(boundary, sent)
         if made is not None and len(shape.sizes) == 3:
             wrong = [
@@ -155,6 +165,23 @@ class StageShapesMismatch(Rule):
             declared=_text(shape),
             contradiction=contradiction,
         )
+
+
+def _written(sent: Sent) -> ast.List | ast.Tuple | None:
+    """The numbers of a tensor that is a list of them: `torch.tensor([B, H, W])`."""
+    node = sent.origin.node
+    if (
+        sent.origin.how != "tensor"
+        or not sent.origin.constant
+        or not isinstance(node, ast.Call)
+        or not node.args
+    ):
+        return None
+    numbers = node.args[0]
+    is_flat = isinstance(numbers, ast.List | ast.Tuple) and not any(
+        isinstance(entry, ast.Starred | ast.List | ast.Tuple) for entry in numbers.elts
+    )
+    return numbers if is_flat and isinstance(numbers, ast.List | ast.Tuple) else None
 
 
 def _text(shape: Declared) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 from ..facts.module import ClassFacts
 from ..language import tr
 from ..project.stages import Family, Stage
+from ..project.training import Training
 from .analysis import Analysis
 from .stage_models import (
     CHANNELS,
@@ -23,6 +24,7 @@ from .stage_models import (
     product,
     stacks,
 )
+from .stage_sizes import StageSizes
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,33 @@ def balance(analysis: Analysis, family: Family) -> Balance | None:
     """The work of each stage with default arguments, None where it cannot be told for every one."""
     built = [(stage, stacks(analysis, stage.cls)) for stage in family.stages]
     return weighed(built, patches=[patch_cost(analysis, stage.cls) for stage in family.stages])
+
+
+def as_started(analysis: Analysis, family: Family) -> list[dict[str, Any]]:
+    """The arguments that a training script gives to each stage; empty where no call that builds it was seen."""
+    scripts = [script for script in analysis.project.knowledge(Training) if script.family is family]
+    found = []
+    for stage in family.stages:
+        method = analysis.project.method(stage.cls, "__init__")
+        given: dict[str, Any] = {}
+        for script in scripts:
+            for config in script.shape_configs:
+                if method is not None and not given:
+                    given = StageSizes(script, config).given(method[1]) or {}
+        found.append(given)
+    return found
+
+
+def balance_as_started(analysis: Analysis, family: Family) -> Balance | None:
+    """The work of each stage with the sizes that a script gives them, None where it cannot be told for every one."""
+    given = as_started(analysis, family)
+    if not all(given):
+        return None
+    pairs = list(zip(family.stages, given, strict=True))
+    built = [(stage, stacks(analysis, stage.cls, own)) for stage, own in pairs]
+    return weighed(
+        built, tr("sizes of the script"), [patch_cost(analysis, stage.cls, own) for stage, own in pairs]
+    )
 
 
 def weighed(

@@ -83,7 +83,7 @@ def choice(test: Node, yes: Node, no: Node, at: ast.AST, frame: Frame) -> Node:
 
 
 def _asks_for_path(test: Node, otherwise: Node) -> bool:
-    """`if isinstance(x, str): x = load(x)`: a file in place of what it holds, and mask-path-not-loaded looks at those."""
+    """`if isinstance(x, str): x = load(x)`: a file in place of what it holds; mask-path-not-loaded looks at it."""
     is_asked = test.op == "f:isinstance" and len(test.args) > 1 and test.args[0].key == otherwise.key
     return is_asked and test.args[1].op == "global" and test.args[1].value == "str"
 
@@ -95,7 +95,9 @@ def item(base: Node, index: Node, at: ast.AST, frame: Frame) -> Node:
         if plain and -len(base.args) <= index.value < len(base.args):
             return base.args[index.value]
     if base.op == "call" and base.args[0].op == "self" and base.args[0].value in frame.side.tuples:
-        if index.op == "const" and type(index.value) is int:  # not `[None]` or a slice, of the tensor taken before
+        if (
+            index.op == "const" and type(index.value) is int
+        ):  # not `[None]` or a slice, of the tensor taken before
             return base if _is(index, 0) else frame.constant(None, at)
     if base.op == "received":
         return base.args[0] if _is(index, 0) else frame.node("getitem", [base, index], at)

@@ -12,7 +12,7 @@ class IceDistributedMlp(nn.Module):
         )
 
 
-class IceDistributedBlock(nn.Module):
+class IceBlock(nn.Module):
     """Takes its config from the arguments of the run."""
 
     def __init__(self, dim):

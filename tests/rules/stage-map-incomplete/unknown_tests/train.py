@@ -1,0 +1,13 @@
+from megatron.core import mpu
+from onescience.distributed.pipelinetensorshapeconfig import PipelineTensorShapeConfig
+from stages import Tide_stage0, Tide_stage1, Tide_stage2
+
+
+def provide(last, pre_process=False, post_process=True):
+    rank = mpu.get_pipeline_model_parallel_rank()
+    if rank == 0:
+        return Tide_stage0()
+    elif rank == last:
+        return Tide_stage2()
+    else:
+        return Tide_stage1()

@@ -1,0 +1,3 @@
+from onescience.distributed.pipelinetensorshapeconfig import PipelineTensorShapeConfig
+
+shapes = PipelineTensorShapeConfig(num_stages=2, stage_shapes=[[[1, 4096, 192]]])
