@@ -35,6 +35,12 @@ WORDS = (
     b"all_reduce(",
     b"all_gather(",
     b"new_group(",
+    b"parallelize_module(",  # plans of torch's own tensor parallelism
+    b"distributed.pipelining",
+    b"distributed.checkpoint",
+    b"dist_checkpointing",
+    b"deepspeed.initialize(",
+    b"TiedLayerSpec(",
 )
 # Most files hold none of the words that share a part: one look for the part stands for a look for each.
 _PARTS = (b"arallel", b"p_group")

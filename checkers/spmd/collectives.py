@@ -9,6 +9,7 @@ from ..project.project import External, FunctionRef, Project, dotted_name
 from ..project.scopes import Scope
 from . import names
 from .axes import group_axes, last_name
+from .engines import entered_together
 from .frames import Frame
 from .names import WORLD, Axes
 
@@ -38,7 +39,8 @@ def collective(node: ast.Call, frame: Frame) -> Collective | None:
     if named is not None and isinstance(frame.ref(node.func), FunctionRef | External):
         group = frame.argument(node, "group", 99)
         return Collective(node, name, named if group is None else group_axes(group, frame), group, False)
-    return None
+    together = entered_together(node, frame)
+    return None if together is None else Collective(node, name, together, None, False)
 
 
 def torch_name(node: ast.Call, frame: Frame) -> str:

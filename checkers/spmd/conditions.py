@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from ..facts.nodes import as_code
 from . import names
 from .axes import MAX_DEPTH, group_axes, last_name, rank_function, size_axes, source_axes, varies
+from .engines import stage_test
 from .frames import Frame, returns
 from .names import PP, WORLD, Axes
 
@@ -47,9 +48,10 @@ def condition(node: ast.expr, frame: Frame, depth: int = 0) -> Formula:
 
 def _asked(node: ast.Call, frame: Frame, depth: int) -> Formula:
     name = last_name(node.func)
-    if name in names.FIRST_STAGE:
+    asked = stage_test(node, frame)
+    if name in names.FIRST_STAGE or asked == "is_first_stage":
         return Atom("pp", "0", PP)
-    if name in names.LAST_STAGE:
+    if name in names.LAST_STAGE or asked:
         return Atom("pp", "last", PP)
     inner = frame.callee(node) if depth < MAX_DEPTH else None
     values = returns(inner) if inner is not None else []

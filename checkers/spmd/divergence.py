@@ -16,7 +16,9 @@ from .names import COORDINATOR, TORCH_ROOT, Axes
 from .reach import Path, Reaches, Reading, read
 from .traces import Item, Trace, calls_in, entered, shape
 
-_ASKS = re.compile(r"rank|is_pipeline_|pre_process|post_process|is_pp_|RANK|is_main_process|is_master")
+_ASKS = re.compile(
+    r"rank|is_pipeline_|pre_process|post_process|is_pp_|RANK|is_main_process|is_master|is_(first|last)_stage"
+)
 
 
 @dataclass(frozen=True, eq=False)
