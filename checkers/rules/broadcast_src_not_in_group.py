@@ -7,13 +7,15 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ..facts.nodes import as_code
 from ..finding import Evidence, Finding, Fix
 from ..language import tr
 from ..rule import Rule, Symptom
 from ..spmd.axes import size_axes, source_axes, varies
-from ..spmd.collectives import Collective, Entered
+from ..spmd.collectives import Collective, Entered, torch_name
+from ..spmd.conditions import Atom, condition
 from ..spmd.frames import Frame, functions
-from ..spmd.names import EMBEDDING, TORCH_ROOT, WORLD, Axes, text_of
+from ..spmd.names import EMBEDDING, POINT_TO_POINT, PP, TORCH_ROOT, WORLD, Axes, text_of
 from ..tpstate.fixes import replace, unsafe
 from ..tpstate.verdicts import place_of
 
@@ -26,6 +28,12 @@ _SOURCE = {
     "dp": "get_data_parallel_src_rank()",
     "pp": "get_pipeline_model_parallel_first_rank()",
 }
+
+
+_POINTS = re.compile(r"\b(send|recv|isend|irecv)\(")
+_NAMED = re.compile(
+    r"(^|[^a-z])(tp|pp|dp|cp|ep|sp|tensor|pipe|pipeline|context|ring|stage|data|expert)[a-z_]*_?(pg|group)"
+)
 
 
 class BroadcastSrcNotInGroup(Rule):
@@ -44,7 +52,8 @@ class BroadcastSrcNotInGroup(Rule):
     )
     limits = (
         "Only for torch.distributed, where the group is a known one of the model's mesh and the source a constant or a "
-        "rank of another axis; `group_src` counts inside the group and is right."
+        "rank of another axis, or a neighbour is told by the rank in the very group that the message goes to; "
+        "`group_src` counts inside the group and is right."
     )
     guide = "beyond the guide"
     fix_kind = "unsafe"
@@ -77,6 +86,38 @@ class BroadcastSrcNotInGroup(Rule):
                 if found.is_torch and found.name in TORCH_ROOT:
                     yield from self._check(found, frame)
 
+        for frame in functions(analysis.project, _POINTS):
+            for call in frame.scope.calls:
+                yield from self._neighbour(call, frame)
+
+    def _neighbour(self, call: ast.Call, frame: Frame) -> Iterator[Finding]:
+        """`dist.send(x, dst=rank + 1, group=group)`, where the rank counts inside the group."""
+        name = torch_name(call, frame)
+        if name not in POINT_TO_POINT:
+            return
+        word = "dst" if "send" in name else "src"
+        group, other = frame.argument(call, "group", 2), frame.argument(call, word, 1)
+        if group is None or other is None:
+            return
+        asked = _own_rank(other, frame)
+        given = frame.argument(asked, "group", 0) if asked is not None else None
+        if given is None or as_code(given) != as_code(group) or not _NAMED.search(as_code(group)):
+            return
+        yield self.finding(
+            place_of(frame.module, call),
+            object=frame.scope.function.name if frame.scope.function is not None else "",
+            name=name,
+            group=as_code(group),
+            word=word,
+            source=as_code(other),
+            why=tr("this one counts inside the group"),
+            advice=tr(
+                "Write `torch.distributed.get_global_rank(%(group)s, %(other)s)`.",
+                group=as_code(group),
+                other=as_code(other),
+            ),
+        )
+
     def _check(self, found: Collective, frame: Frame) -> Iterator[Finding]:
         axes = found.axes
         if not axes or axes in (WORLD, EMBEDDING):
@@ -87,6 +128,7 @@ class BroadcastSrcNotInGroup(Rule):
             return
         why = _fault(source, frame, axes)
         if why is None:
+            yield from self._filled_elsewhere(found, source, frame)
             return
         known = _SOURCE.get(text_of(axes))
         advice = (
@@ -106,6 +148,72 @@ class BroadcastSrcNotInGroup(Rule):
             advice=advice,
             fix=_named_source(found, source, frame),
         )
+
+    def _filled_elsewhere(self, found: Collective, source: ast.expr, frame: Frame) -> Iterator[Finding]:
+        """The last stage sends what only the first one has filled, or the other way round."""
+        end = next(
+            (
+                end
+                for end in ("first", "last")
+                if f"get_pipeline_model_parallel_{end}_rank" in as_code(source)
+            ),
+            None,
+        )
+        sent = found.node.args[0] if found.node.args else None
+        if end is None or not isinstance(sent, ast.Name):
+            return
+        other = "last" if end == "first" else "first"
+        filled = [
+            (node, condition(node.test, frame))
+            for node in frame.scope.nodes
+            if isinstance(node, ast.If) and not node.orelse and _fills(node, sent.id)
+        ]
+        if len(filled) == 1 and filled[0][1] == Atom("pp", "0" if other == "first" else "last", PP):
+            why = tr(
+                "`%(name)s` is filled on the %(other)s stage alone (line %(line)s)",
+                name=sent.id,
+                other=tr("first") if other == "first" else tr("last"),
+                line=filled[0][0].lineno,
+            )
+            yield self.finding(
+                place_of(frame.module, found.node),
+                object=frame.scope.function.name if frame.scope.function is not None else "",
+                name=found.name,
+                group=text_of(found.axes or PP),
+                word="src",
+                source=as_code(source),
+                why=why,
+                advice=tr("Fill it on the stage that sends it, or send it from the one that fills it."),
+            )
+
+
+def _fills(test: ast.If, name: str) -> bool:
+    """`value.fill_(...)`, `value.copy_(...)`, `value[...] = ...` or `value = ...`"""
+    for statement in test.body:
+        if isinstance(statement, ast.Assign | ast.AugAssign):
+            targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+            if any(as_code(target).split("[")[0] == name for target in targets):
+                return True
+        call = statement.value if isinstance(statement, ast.Expr) else None
+        if isinstance(call, ast.Call) and as_code(call.func) in (
+            f"{name}.fill_",
+            f"{name}.copy_",
+            f"{name}.add_",
+        ):
+            return True
+    return False
+
+
+def _own_rank(node: ast.expr, frame: Frame, depth: int = 0) -> ast.Call | None:
+    """The `dist.get_rank(group)` that `rank + 1` or `rank - 1` is made from."""
+    if isinstance(node, ast.Call):
+        return node if torch_name(node, frame) == "get_rank" else None
+    if isinstance(node, ast.BinOp):
+        is_step = isinstance(node.op, ast.Add | ast.Sub) and isinstance(node.right, ast.Constant)
+        is_ring = isinstance(node.op, ast.Mod)
+        return _own_rank(node.left, frame, depth) if is_step or is_ring else None
+    made = frame.definitions(node) if isinstance(node, ast.Name) and depth < 3 else []
+    return _own_rank(made[0][0], made[0][1], depth + 1) if len(made) == 1 else None
 
 
 def _fault(source: ast.expr, frame: Frame, axes: Axes) -> str | None:

@@ -12,7 +12,7 @@ from ..finding import Finding
 from ..language import tr
 from ..project.project import dotted_name
 from ..rule import Rule, Symptom
-from ..spmd.axes import group_axes, rank_function
+from ..spmd.axes import group_axes, rank_function, varies
 from ..spmd.collectives import Collective, Entered
 from ..spmd.frames import Frame, functions
 from ..spmd.names import TP
@@ -21,8 +21,8 @@ from ..tpstate.verdicts import place_of
 if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
 
-_MARKS = re.compile(r"tensor_model_parallel|tensor_parallel|tp_group|tp_rank")
-_LOOKS = re.compile(r"\.gather\(|argmax|\.max\(|F\.embedding")
+_MARKS = re.compile(r"tensor_model_parallel|tensor_parallel|tp_group|tp_rank|get_rank\(")
+_LOOKS = re.compile(r"\.gather\(|argmax|\.max\(|F\.embedding|in range\(")
 _MAX_DEPTH = 4
 
 
@@ -39,8 +39,8 @@ class IndexNotLocal(Rule):
     symptom = Symptom.WRONG_NUMBERS
     runtime = "wrong entries are taken, or an index out of range on ranks above 0"
     limits = (
-        "Where one function compares the index with both ends of the rank's part, or reduces the places of local "
-        "maxima over the tensor-parallel group."
+        "Where one function compares the index with both ends of the rank's part, reduces the places of local "
+        "maxima over the tensor-parallel group, or counts a list of the rank's own modules from where the rank starts."
     )
     guide = "beyond the guide"
     bad = """
@@ -72,6 +72,17 @@ class IndexNotLocal(Rule):
                         index=target,
                     ),
                     tr("Subtract the start of the part first: `%(index)s - %(low)s`.", index=target, low=low),
+                )
+            for part, items, count in _parts_by_whole_number(frame):
+                yield self._finding(
+                    frame,
+                    part,
+                    tr(
+                        "`%(items)s` holds the rank's own, and the loop counts from `%(low)s`",
+                        items=items,
+                        low=count[0],
+                    ),
+                    tr("Take `%(items)s[%(index)s - %(low)s]`.", items=items, index=count[1], low=count[0]),
                 )
             for sent, name in _local_maxima(frame):
                 yield self._finding(
@@ -171,9 +182,69 @@ def _shifted(frame: Frame, node: ast.expr, target: str, depth: int = 0) -> bool:
                     and _shifted(frame, source, target, depth + 1)
                 ):
                     return True
-        if isinstance(part, ast.Name) and part.id == target and len(frame.scope.bound.get(target, [])) > 0:
-            return True  # the name was given again
+        if isinstance(part, ast.Name) and part.id == target:
+            given = frame.scope.bound.get(target, [])
+            if any(not _only_masked(frame, getattr(value, "source", value), target) for value in given):
+                return True  # the name was given something else
     return False
+
+
+def _only_masked(frame: Frame, node: ast.expr, target: str) -> bool:
+    """`ids * mask`, where the mask is what says which of `ids` are the rank's own."""
+    if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Mult):
+        return False
+    sides = (node.left, node.right)
+    others = [side for side in sides if not (isinstance(side, ast.Name) and side.id == target)]
+    masks = [
+        getattr(value, "source", value)
+        for side in others
+        if isinstance(side, ast.Name)
+        for value in frame.scope.bound.get(side.id, [])
+    ]
+    return len(others) == 1 and len(masks) == 1 and isinstance(masks[0], ast.BinOp | ast.Compare)
+
+
+def _parts_by_whole_number(frame: Frame) -> Iterator[tuple[ast.Subscript, str, tuple[str, str]]]:
+    """A list of the rank's own parts, indexed in a loop from where the rank starts on: which, and how it counts."""
+    for loop in frame.scope.nodes:
+        if not isinstance(loop, ast.For) or not isinstance(loop.target, ast.Name):
+            continue
+        ends = (
+            loop.iter.args if isinstance(loop.iter, ast.Call) and as_code(loop.iter.func) == "range" else []
+        )
+        if len(ends) != 2 or not _is_product_of_rank(frame, ends[0]):
+            continue
+        for node in (part for statement in loop.body for part in walk(statement)):
+            if not isinstance(node, ast.Subscript) or not isinstance(node.slice, ast.Name):
+                continue
+            if node.slice.id == loop.target.id and _has_share_many(frame, node.value, ends):
+                yield node, as_code(node.value), (as_code(ends[0]), loop.target.id)
+                return
+
+
+def _is_product_of_rank(frame: Frame, node: ast.expr) -> bool:
+    """`rank * n`, by name: where the rank's own begin."""
+    made = frame.definitions(node) if isinstance(node, ast.Name | ast.Attribute) else [(node, frame)]
+    if len(made) != 1 or not isinstance(made[0][0], ast.BinOp) or not isinstance(made[0][0].op, ast.Mult):
+        return False
+    return any(
+        varies(side, made[0][1]) or "rank" in as_code(side) for side in (made[0][0].left, made[0][0].right)
+    )
+
+
+def _has_share_many(frame: Frame, items: ast.expr, ends: list[ast.expr]) -> bool:
+    """Whether a list of modules has as many entries as the loop has rounds: `first`, `first + n` and `range(n)`."""
+    last = ends[1]
+    made = frame.definitions(last) if isinstance(last, ast.Name | ast.Attribute) else [(last, frame)]
+    if len(made) != 1 or not isinstance(made[0][0], ast.BinOp) or not isinstance(made[0][0].op, ast.Add):
+        return False
+    sides = [as_code(made[0][0].left), as_code(made[0][0].right)]
+    first = as_code(ends[0])
+    if first not in sides:
+        return False
+    count = sides[1 - sides.index(first)]
+    held = frame.definitions(items) if isinstance(items, ast.Attribute) else []
+    return len(held) == 1 and f"in range({count})" in as_code(held[0][0])
 
 
 def _local_maxima(frame: Frame) -> Iterator[tuple[ast.AST, str]]:

@@ -7,14 +7,21 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ..facts.nodes import as_code
 from ..finding import Finding
 from ..language import tr
 from ..rule import Rule, Symptom
+from ..spmd.collectives import Entered
+from ..spmd.frames import Frame, functions, names_in
 from ..tpstate.parameter_events import PartReduced, WronglyReduced
-from ..tpstate.verdicts import by_site, evidence, first_certain, owner_name, site_place, why
+from ..tpstate.verdicts import by_site, evidence, first_certain, owner_name, place_of, site_place, why
 
 if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
+
+
+_MAXIMA = re.compile(r"ReduceOp\.MAX|\bMAX\b")
+_SUMS = re.compile(r"\.sum\(")
 
 
 class LocalReductionUsed(Rule):
@@ -33,8 +40,8 @@ class LocalReductionUsed(Rule):
     symptom = Symptom.WRONG_NUMBERS
     runtime = "nothing fails; probabilities and losses differ from those of tp=1"
     limits = (
-        "Only for values seen to be split, reductions over the split dimension, and where the result is given to no "
-        "collective in the same function."
+        "Only for values seen to be split, or whose maximum the function takes over the ranks; reductions over the "
+        "split dimension, and where the result is given to no collective in the same function."
     )
     guide = "beyond the guide"
     bad = """
@@ -98,6 +105,7 @@ class LocalReductionUsed(Rule):
                     ),
                     how=wrong.how,
                 )
+        yield from self._sums_left_out(analysis)
         for events in by_site(analysis.log.events, PartReduced):
             event = first_certain(events)
             if event is None or event.part.why is None:
@@ -112,6 +120,82 @@ class LocalReductionUsed(Rule):
                 part=name or "part",
                 op="MAX" if "`max`" in event.part.why.text or "`amax`" in event.part.why.text else "SUM",
             )
+
+    def _sums_left_out(self, analysis: Analysis) -> Iterator[Finding]:
+        for frame in functions(analysis.project, _MAXIMA, _SUMS):
+            for top, total in _left_out(frame):
+                yield self.finding(
+                    place_of(frame.module, total),
+                    object=frame.scope.function.name if frame.scope.function is not None else "",
+                    message="%(how)s",
+                    how=tr(
+                        "`%(total)s` sums what this rank has of the values whose maximum line %(line)s takes over the "
+                        "ranks, and no collective adds the others'",
+                        total=as_code(total),
+                        line=top.lineno,
+                    ),
+                    part=as_code(total),
+                    op="SUM",
+                )
+
+
+def _left_out(frame: Frame) -> Iterator[tuple[ast.Call, ast.Call]]:
+    """A maximum that all ranks take, and a sum of the same values, shifted by it, that each rank takes alone."""
+    entered = frame.project.knowledge(Entered).of(frame)
+    tops = [
+        entry.node
+        for entry in entered
+        if entry.name == "all_reduce" and re.search(r"\bMAX\b", as_code(entry.node)) and entry.node.args
+    ]
+    for top in tops[:1]:
+        grown = _shifted_by(as_code(top.args[0]), frame)
+        for node in frame.scope.nodes:
+            if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Name):
+                continue
+            total, name = node.value, node.targets[0].id
+            if not isinstance(total, ast.Call) or total.lineno < top.lineno or not _is_sum_of(total, grown):
+                continue
+            if not _is_given_on(frame, name) and not any(name in names_in(entry.node) for entry in entered):
+                yield top, total
+
+
+def _shifted_by(top: str, frame: Frame) -> set[str]:
+    """Names of `exp(x - top)`, made in one step or two."""
+    shifted: set[str] = set()
+    grown: set[str] = set()
+    for node in frame.scope.nodes:
+        if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Name):
+            continue
+        text, name = as_code(node.value), node.targets[0].id
+        parts = {part.id for part in ast.walk(node.value) if isinstance(part, ast.Name)}
+        if "exp(" in text and (parts & shifted or (top in parts and "-" in text)):
+            grown.add(name)
+        elif top in parts and isinstance(node.value, ast.BinOp) and isinstance(node.value.op, ast.Sub):
+            shifted.add(name)
+    return grown
+
+
+def _is_sum_of(node: ast.Call, grown: set[str]) -> bool:
+    """`grown.sum(dim=-1)` or `torch.sum(grown, dim=-1)`"""
+    if not isinstance(node.func, ast.Attribute) or node.func.attr != "sum":
+        return False
+    held = [node.func.value, *node.args[:1]]
+    return any(isinstance(part, ast.Name) and part.id in grown for part in held)
+
+
+def _is_given_on(frame: Frame, name: str) -> bool:
+    """Whether a function that may reduce it gets a name, or the function hands it out."""
+    for node in frame.scope.nodes:
+        if isinstance(node, ast.Call):
+            own = [*node.args, *(keyword.value for keyword in node.keywords)]
+            is_plain = as_code(node.func).startswith("torch.") and "distributed" not in as_code(node.func)
+            if any(isinstance(arg, ast.Name) and arg.id == name for arg in own) and not is_plain:
+                return True
+        if isinstance(node, ast.Return) and node.value is not None:
+            items = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
+            if any(isinstance(item, ast.Name) and item.id == name for item in items):
+                return True
+    return False
 
 
 def _part(event: PartReduced) -> tuple[str, str]:

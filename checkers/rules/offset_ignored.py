@@ -91,12 +91,19 @@ class OffsetIgnored(Rule):
                     )
         for frame in functions(analysis.project, _UNPACKS, _STAGES):
             for node, name in _dropped(frame):
-                yield self.finding(
-                    place_of(frame.module, node),
-                    object=frame.scope.function.name if frame.scope.function is not None else "",
-                    function=frame.scope.function.name if frame.scope.function is not None else "",
-                    offset=name,
-                )
+                function = frame.scope.function
+                where = function.name if function is not None else ""
+                if _is_range(node):
+                    yield self.finding(
+                        place_of(frame.module, node),
+                        object=where,
+                        message="`%(built)s` builds all layers of the model on each stage, and `%(count)s` is not read",
+                        advice="Build `range(%(count)s)` of them.",
+                        built=ast.unparse(node),
+                        count=name,
+                    )
+                    continue
+                yield self.finding(place_of(frame.module, node), object=where, function=where, offset=name)
         for module in analysis.project.modules:
             if "range(" in module.text and module.says(_STAGES) and not analysis.project.is_framework(module):
                 yield from self._loops(analysis.project, module)
@@ -214,5 +221,30 @@ def _dropped(frame: Frame) -> Iterator[tuple[ast.expr, str]]:
             or not _UNPACKS.search(first.id)
         ):
             continue
-        if first.id not in read and second.id in read and varies(values[0].elts[0], inner) == PP:
+        if varies(values[0].elts[0], inner) != PP:
+            continue
+        if first.id not in read and second.id in read:
             yield node.value, first.id
+        elif first.id in read and second.id not in read and isinstance(node.value, ast.Call):
+            built = _built_from(function, first.id, node.value)
+            if built is not None:
+                yield built, second.id
+
+
+def _is_range(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and ast.unparse(node.func) == "range" and len(node.args) == 1
+
+
+def _built_from(function: ast.FunctionDef, offset: str, asked: ast.Call) -> ast.expr | None:
+    """`range(total)` where `offset, count = layers_of_stage(total)`: as many layers as the model has, on each stage."""
+    totals = {ast.unparse(arg) for arg in asked.args}
+    for node in walk(function):
+        if isinstance(node, ast.GeneratorExp | ast.ListComp) and len(node.generators) == 1:
+            source = node.generators[0].iter
+            is_all = (
+                isinstance(source, ast.Call) and ast.unparse(source.func) == "range" and len(source.args) == 1
+            )
+            if is_all and isinstance(source, ast.Call) and ast.unparse(source.args[0]) in totals:
+                if any(isinstance(part, ast.Name) and part.id == offset for part in walk(node.elt)):
+                    return source
+    return None

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ..facts.nodes import as_code
 from ..finding import Finding
 from ..rule import Rule, Symptom
 from ..spmd.axes import size_axes, varies
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 _RANKS = re.compile(r"rank")
 _SIZES = re.compile(r"world_size|_size\(|\.size\(")
+_PIPELINING = "torch.distributed.pipelining"
 _RANK_NAME = re.compile(r"(\w+_)?rank(_id)?")
 _SIZE_NAME = re.compile(r"(\w+_)?(world|world_size|size|num_shards|num_replicas|num_parts|shards)")
 
@@ -37,8 +39,8 @@ class RankAndSizeOfDifferentAxes(Rule):
     symptom = Symptom.WRONG_NUMBERS
     runtime = "Nothing fails where the groups happen to be of one size; elsewhere parts are taken twice, or not at all."
     limits = (
-        "For strides `x[rank::size]`, products `rank * (n // size)`, and calls of the tree's own functions whose "
-        "parameters are named so; only where the library's functions name both axes."
+        "For strides `x[rank::size]`, products `rank * (n // size)`, `PipelineStage`, and calls of the tree's own "
+        "functions whose parameters are named so; only where the library's functions name both axes."
     )
     guide = "beyond the guide"
 
@@ -105,6 +107,10 @@ def _pairs(node: ast.AST, frame: Frame) -> Iterator[tuple[ast.expr, tuple[ast.ex
             divisor = _divisor(share, frame) if isinstance(node.op, ast.Mult) else None
             if divisor is not None:
                 yield rank, divisor
+    elif frame.external(node.func).startswith(_PIPELINING) and as_code(node.func).endswith("PipelineStage"):
+        index, count = frame.argument(node, "stage_index", 1), frame.argument(node, "num_stages", 2)
+        if index is not None and count is not None:
+            yield index, (count, frame)
     else:
         inner = frame.callee(node)
         given = (

@@ -13,7 +13,7 @@ from ..language import tr
 from ..project.scopes import Opaque
 from ..rule import Rule, Symptom
 from ..spmd.axes import rank_function
-from ..spmd.frames import Definition, Frame, functions
+from ..spmd.frames import Attributes, Definition, Frame, functions
 from ..tpstate.fixes import replace, unsafe
 from ..tpstate.verdicts import place_of
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
 
 _RANKS = re.compile(r"_rank\b|_rank\(")
+_LOADERS = re.compile(r"weight_loader")
 _CUTS = re.compile(r"\.narrow\(|return |_rank\(\) \*")
 _END = re.compile(r"(hi|high|end|stop|upper|last)(_\w+)?|\w+_(hi|end|stop)")
 _START = re.compile(r"(lo|low|start|begin|lower|first)(_\w+)?|\w+_(lo|start|begin)")
@@ -59,6 +60,23 @@ class RankPartMisplaced(Rule):
     good = bad.replace("rank() * rows", "rank() * share").replace("  # [rank-part-misplaced]", "")
 
     def check(self, analysis: Analysis) -> Iterator[Finding]:
+        for frame in functions(analysis.project, _LOADERS):
+            for cut, dim, split, name in _other_dimensions(frame):
+                yield self.finding(
+                    place_of(frame.module, cut),
+                    object=frame.cls.name if frame.cls is not None else "",
+                    cut=as_code(cut),
+                    problem=tr(
+                        "it cuts dimension %(dim)s, and `%(name)s` is split along dimension %(split)s",
+                        dim=dim,
+                        name=name,
+                        split=split,
+                    ),
+                    advice="%(typed)s",
+                    typed=tr(
+                        "Cut dimension %(split)s, and take the length of the part from it.", split=split
+                    ),
+                )
         for frame in functions(analysis.project, _RANKS, _CUTS):
             for node, start, length in _parts(frame):
                 found = _problem(frame, node, start, length)
@@ -91,6 +109,12 @@ Problem = tuple[str, str, ast.expr, Frame, str]
 
 def _problem(frame: Frame, node: ast.expr, start: ast.expr, length: ast.expr) -> Problem | None:
     ends = _end_given(frame, start, length) if isinstance(node, ast.Call) else None
+    sized = _other_size(frame, node, start) if isinstance(node, ast.Call) else None
+    if sized is not None:
+        told, dim = sized
+        problem = tr("`%(told)s` is the size of another dimension than the one cut", told=as_code(told))
+        right = f"{as_code(told.value)}[{dim}]"
+        return problem, right, told, frame, right
     if ends is not None:
         problem = tr("its third argument is a length, and `%(end)s` is an end", end=as_code(length))
         return problem, ends, length, frame, ends
@@ -120,7 +144,61 @@ def _is_first(frame: Frame, node: ast.expr, start: ast.expr | None) -> bool:
     function = frame.scope.function
     if not is_zero or not isinstance(node, ast.Call) or frame.cls is None or function is None:
         return False
+    if _is_loader(function) and not re.search("rank", as_code(function)):
+        return isinstance(node.func, ast.Attribute) and as_code(node.func.value) in _loaded(function)
     return "set_tensor_model_parallel_attributes" in frame.cls.text and "rank(" not in as_code(function)
+
+
+def _is_loader(function: ast.FunctionDef) -> bool:
+    """`weight_loader(self, param, loaded_weight, ...)`, whose part goes into the parameter."""
+    return "weight_loader" in function.name and ".copy_(" in as_code(function)
+
+
+def _loaded(function: ast.FunctionDef) -> list[str]:
+    """The parameter that brings the whole weight."""
+    return [arg.arg for arg in function.args.args if arg.arg.startswith(("loaded", "full_", "weight"))]
+
+
+def _other_dimensions(frame: Frame) -> Iterator[tuple[ast.Call, int, int, str]]:
+    """Cuts by rank, in a loader, along another dimension than the one parameter of the class is split along."""
+    function = frame.scope.function
+    if function is None or frame.cls is None or not _is_loader(function):
+        return
+    held = frame.project.knowledge(Attributes).of(frame.cls)
+    shapes = [
+        (name, value, scope)
+        for name, values in held.items()
+        for value, scope in values
+        if _is_parameter(value)
+    ]
+    if len(shapes) != 1:
+        return
+    name, made, scope = shapes[0]
+    inside = made.args[0] if isinstance(made, ast.Call) and made.args else None
+    sizes = inside.args if isinstance(inside, ast.Call) else []
+    where = Frame(frame.project, scope, frame.cls)
+    split = [at for at, size in enumerate(sizes) if _is_share(where, size)]
+    if len(sizes) != 2 or len(split) != 1:
+        return
+    for node in frame.scope.calls:
+        if not isinstance(node.func, ast.Attribute) or node.func.attr != "narrow" or len(node.args) != 3:
+            continue
+        dim = node.args[0]
+        if as_code(node.func.value) in _loaded(function) and "rank" in as_code(node.args[1]):
+            if isinstance(dim, ast.Constant) and type(dim.value) is int and dim.value == 1 - split[0]:
+                yield node, dim.value, split[0], name
+
+
+def _is_parameter(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and as_code(node.func).rpartition(".")[2] == "Parameter"
+
+
+def _is_share(frame: Frame, size: ast.expr) -> bool:
+    """`n // tp_size`, also by name."""
+    made = _one(frame, size)
+    value = made[0] if made is not None else None
+    is_divided = isinstance(value, ast.BinOp) and isinstance(value.op, ast.FloorDiv)
+    return is_divided and _SIZES.search(as_code(value.right)) is not None  # type: ignore[union-attr]
 
 
 def _end_given(frame: Frame, start: ast.expr, length: ast.expr) -> str | None:
@@ -135,6 +213,29 @@ def _end_given(frame: Frame, start: ast.expr, length: ast.expr) -> str | None:
     first, second = held[0][0], held[1][0]
     if isinstance(first, Opaque) and isinstance(second, Opaque) and first.source is second.source:
         return f"{length.id} - {start.id}"
+    return None
+
+
+def _other_size(frame: Frame, node: ast.Call, start: ast.expr) -> tuple[ast.Subscript, str] | None:
+    """`lo, hi = share(x.shape[0], rank, size)` before `x.narrow(dim, lo, hi - lo)`: the size that was given."""
+    if not isinstance(start, ast.Name) or not isinstance(node.func, ast.Attribute):
+        return None
+    held = frame.scope.bound.get(start.id, [])
+    source = held[0].source if len(held) == 1 and isinstance(held[0], Opaque) else None
+    if not isinstance(source, ast.Call) or "rank" not in as_code(source):
+        return None
+    whole, dim = as_code(node.func.value), as_code(node.args[0])
+    sizes = [
+        arg
+        for arg in source.args
+        if isinstance(arg, ast.Subscript) and as_code(arg.value) == f"{whole}.shape"
+    ]
+    if (
+        len(sizes) == 1
+        and as_code(sizes[0].slice) != dim
+        and isinstance(sizes[0].slice, ast.Constant | ast.Name)
+    ):
+        return sizes[0], dim
     return None
 
 

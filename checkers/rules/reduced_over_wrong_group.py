@@ -14,6 +14,7 @@ from ..rule import Rule, Symptom
 from ..spmd.axes import group_axes, size_axes
 from ..spmd.collectives import Collective, Entered, written
 from ..spmd.frames import Frame, functions
+from ..spmd.gradient_norms import splits_models
 from ..spmd.names import DP, PP, TP, WORLD, Axes, text_of
 from ..tpstate.fixes import replace, unsafe
 from ..tpstate.verdicts import place_of
@@ -78,15 +79,16 @@ class ReducedOverWrongGroup(Rule):
                     entry, frame, _length(entry, frame), tr("its list has the length of")
                 )
                 yield from self._against(entry, frame, _region(entry), "")
+            for entry, test, axes in _guarded(frame, entered):
+                against = tr("the test asks for the size of the %(axes)s group", axes=text_of(axes))
+                yield self._found(entry, frame, test, against, axes)
             if analysis.project.knowledge(_deals_to_replicas):
                 yield from self._batch(frame)
-            for node in frame.scope.nodes:
-                if isinstance(node, ast.Call):
-                    yield from self._shared(node, frame)
+            for node in frame.scope.calls:
+                yield from self._shared(node, frame)
             if "sequence_parallel" in frame.module.words:
-                for node in frame.scope.nodes:
-                    if isinstance(node, ast.Call):
-                        yield from self._marked(node, frame)
+                for node in frame.scope.calls:
+                    yield from self._marked(node, frame)
 
     def _against(
         self, entry: Collective, frame: Frame, other: tuple[ast.AST, Axes] | None, how: str
@@ -172,6 +174,21 @@ class ReducedOverWrongGroup(Rule):
                 yield self._found(entry, frame, marked, against, TP)
 
 
+def _guarded(frame: Frame, entered: list[Collective]) -> Iterator[tuple[Collective, ast.If, Axes]]:
+    """`if size_of_one_group > 1:` around nothing but a collective over another."""
+    for test in (node for node in frame.scope.nodes if isinstance(node, ast.If) and not node.orelse):
+        asked = test.test
+        if not isinstance(asked, ast.Compare) or not isinstance(asked.ops[0], ast.Gt):
+            continue
+        axes = size_axes(asked.left, frame) if ast.unparse(asked.comparators[0]) == "1" else None
+        if not axes or axes == WORLD or len(test.body) != 1:
+            continue
+        inside = {id(part) for part in ast.walk(test.body[0])}
+        held = [entry for entry in entered if id(entry.node) in inside]
+        if len(held) == 1 and held[0].name == "all_reduce" and held[0].axes and not held[0].axes & axes:
+            yield held[0], test, axes
+
+
 def _world_given(call: ast.Call, frame: Frame) -> list[ast.expr]:
     """A None that a function of the tree is given for its group, which then is that of all ranks."""
     inner = frame.callee(call)
@@ -212,7 +229,9 @@ def _size(entry: Collective, frame: Frame, others: list[Collective]) -> tuple[as
     for node in frame.scope.nodes:
         divisor = _divisor(node, value)
         axes = size_axes(divisor, frame) if divisor is not None else None
-        if axes is None or axes & own or axes == WORLD:
+        if axes is None or (axes & own and axes != WORLD):
+            continue
+        if axes == WORLD and not frame.project.knowledge(splits_models):
             continue
         done = any(other.axes is None or other.axes & axes for other in others if other is not entry)
         if not done and getattr(node, "lineno", 0) >= entry.node.lineno:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ..facts.nodes import walk
 from ..finding import Evidence, Finding
 from ..language import tr
-from ..project.project import External, dotted_name
+from ..project.project import External, Project, dotted_name
 from ..rule import Rule, Symptom
 from ..spmd.frames import Frame, functions
 from ..tpstate.verdicts import place_of
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
 
 _FORKS = re.compile(r"get_cuda_rng_tracker\(\)\s*\.fork\(")
+_NAMED_FORKS = re.compile(r"get_cuda_rng_tracker\(\)\s*\.fork\([\"']")
+_OWN_NAMES = ("model-parallel-rng", "expert-parallel-rng", "data-parallel-rng")
 _SEEDS = re.compile(
     r"model_parallel_\w*manual_seed\(|set_random_seed|initialize_megatron|pretrain\("
     r"|rng_tracker\(?\)?\.(add|set_states)\(|initialize_rng_tracker|manual_seed_for|MegatronStrategy|load_checkpoint\("
@@ -43,7 +45,8 @@ class RngTrackerNotSeeded(Rule):
         "Exception: cuda rng state model-parallel-rng is not added, at the first dropout or initialisation"
     )
     limits = (
-        "Only where the tree starts the parallel groups itself, and nowhere speaks of seeding the tracker."
+        "Only where the tree starts the parallel groups itself, and nowhere speaks of seeding the tracker; or where a "
+        "name is given that is none of Megatron's, and that nothing adds."
     )
     guide = "beyond the guide"
     bad = """
@@ -80,6 +83,7 @@ class RngTrackerNotSeeded(Rule):
 
     def check(self, analysis: Analysis) -> Iterator[Finding]:
         project = analysis.project
+        yield from self._unknown_names(project)
         if any(module.says(_SEEDS) for module in project.modules if not project.is_framework(module)):
             return
         start = next((frame for frame in functions(project, _STARTS) if _starts(frame)), None)
@@ -102,6 +106,32 @@ class RngTrackerNotSeeded(Rule):
                     call=ast.unparse(call),
                     start=name,
                 )
+
+    def _unknown_names(self, project: Project) -> Iterator[Finding]:
+        """`fork("dropout")` of a generator that is none of Megatron's own, and that nothing adds."""
+        for frame in functions(project, _NAMED_FORKS):
+            for node in frame.scope.calls:
+                asked = (
+                    node.func.value
+                    if isinstance(node.func, ast.Attribute) and node.func.attr == "fork"
+                    else None
+                )
+                ref = frame.ref(asked.func) if isinstance(asked, ast.Call) else None
+                if not isinstance(ref, External) or "megatron" not in ref.dotted or len(node.args) != 1:
+                    continue
+                name = node.args[0].value if isinstance(node.args[0], ast.Constant) else None
+                if not isinstance(name, str) or name in _OWN_NAMES or project.is_framework(frame.module):
+                    continue
+                if not any(name in module.text and ".add(" in module.text for module in project.modules):
+                    yield self.finding(
+                        place_of(frame.module, node),
+                        object=frame.cls.name if frame.cls is not None else "",
+                        advice=tr(
+                            "Leave the name out, or add the generator: `tracker.add(%(name)s, seed)`.",
+                            name=repr(name),
+                        ),
+                        call=ast.unparse(node),
+                    )
 
 
 def _starts(frame: Frame) -> bool:

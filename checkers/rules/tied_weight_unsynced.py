@@ -13,6 +13,7 @@ from ..language import tr
 from ..project.project import Project
 from ..rule import Rule, Symptom
 from ..spmd.collectives import Entered
+from ..spmd.conditions import Atom, condition
 from ..spmd.frames import Frame, Scopes, functions
 from ..spmd.names import EMBEDDING
 from ..spmd.stage_paths import FIRST, LAST, reached
@@ -111,12 +112,36 @@ class TiedWeightUnsynced(Rule):
 
     def check(self, analysis: Analysis) -> Iterator[Finding]:
         project = analysis.project
+        yield from self._entered_by_one(project)
         for module in project.modules:
             if project.is_copied_framework(module) or not module.says(_STAGED):
                 continue
             for cls in module.classes.values():
                 if "__init__" in cls.methods and _STAGED.search(cls.text) and not _FRAMEWORK.search(cls.text):
                     yield from self._check(project, cls)
+
+    def _entered_by_one(self, project: Project) -> Iterator[Finding]:
+        """A sum over the embedding group under a test that one of its two stages alone passes."""
+        entered = project.knowledge(Entered)
+        ends: dict[str, list[tuple[Frame, ast.Call]]] = {"0": [], "last": [], "": []}
+        for frame in functions(project, _GROUP):
+            for entry in entered.of(frame):
+                if entry.axes == EMBEDDING and entry.is_torch:
+                    ends[_end_of(entry.node, frame)].append((frame, entry.node))
+        for end, other in (("0", "last"), ("last", "0")):
+            for frame, node in ends[end][:1]:
+                of_gradient = ".grad" in ast.unparse(node)
+                partners = [call for _, call in (*ends[other], *ends[""])]
+                if any((".grad" in ast.unparse(call)) == of_gradient for call in partners):
+                    continue
+                yield self.finding(
+                    place_of(frame.module, node),
+                    object=frame.scope.function.name if frame.scope.function is not None else "",
+                    message="`%(call)s` sums over the first and the last stage, and %(what)s",
+                    call=ast.unparse(node),
+                    what=tr("only one of the two enters it"),
+                    advice=tr("Ask `parallel_state.is_rank_in_embedding_group()`."),
+                )
 
     def _check(self, project: Project, cls: ClassFacts) -> Iterator[Finding]:
         init = Frame(project, project.knowledge(Scopes).of(cls.module, cls.methods["__init__"]), cls)
@@ -157,6 +182,17 @@ class TiedWeightUnsynced(Rule):
             what=what,
             advice=advice,
         )
+
+
+def _end_of(call: ast.Call, frame: Frame) -> str:
+    """The one stage that a test lets through to a call: "0", "last", or neither."""
+    for node in frame.scope.nodes:
+        if isinstance(node, ast.If) and not node.orelse:
+            asked = condition(node.test, frame)
+            inside = any(part is call for statement in node.body for part in ast.walk(statement))
+            if inside and isinstance(asked, Atom) and asked.subject == "pp" and asked.value in ("0", "last"):
+                return asked.value
+    return ""
 
 
 def _built_twice(init: Frame) -> tuple[str, ast.stmt] | None:

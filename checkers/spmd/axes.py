@@ -104,6 +104,8 @@ def rank_function(node: ast.Call, frame: Frame) -> Axes | None:
         return group_axes(group, frame)
     if name == "rank" and isinstance(node.func, ast.Attribute) and not node.args:
         return group_axes(node.func.value, frame)
+    if name == "get_local_rank" and isinstance(node.func, ast.Attribute):
+        return mesh_axes(node.func.value, frame, node.args)
     found = lookup(names.RANK, name)
     if found == names.MODEL and not _has_stages(node, frame):
         return names.TP
@@ -138,6 +140,8 @@ def group_axes(node: ast.expr | None, frame: Frame, depth: int = 0) -> Axes | No
         return WORLD
     if isinstance(node, ast.Call):
         name = last_name(node.func)
+        if name == "get_group" and isinstance(node.func, ast.Attribute):
+            return mesh_axes(node.func.value, frame, node.args)
         found = lookup(names.GROUP, name)
         if found == names.MODEL and not _has_stages(node, frame):
             return names.TP
@@ -171,6 +175,20 @@ def group_axes(node: ast.expr | None, frame: Frame, depth: int = 0) -> Axes | No
     return names.GROUP_NAME.get(last_name(node).lstrip("_"))
 
 
+def mesh_axes(node: ast.expr, frame: Frame, given: list[ast.expr], depth: int = 0) -> Axes | None:
+    """The axis of `mesh["tp"]`, or of a mesh that is asked for the one named `given`; None for any other."""
+    if given:
+        named = given[0].value if isinstance(given[0], ast.Constant) else None
+        return names.MESH.get(named) if isinstance(named, str) else None
+    if isinstance(node, ast.Subscript):
+        is_mesh = last_name(node.value).endswith("mesh") and isinstance(node.slice, ast.Constant)
+        return names.MESH.get(node.slice.value) if is_mesh else None  # type: ignore[attr-defined]
+    if isinstance(node, ast.Name | ast.Attribute) and depth < MAX_DEPTH:
+        found = {mesh_axes(value, where, [], depth + 1) for value, where in frame.definitions(node)}
+        return found.pop() if len(found) == 1 else None
+    return None
+
+
 def _is_parameter(node: ast.expr, frame: Frame) -> bool:
     return isinstance(node, ast.Name) and node.id in frame.scope.parameters and node.id not in frame.given
 
@@ -194,7 +212,8 @@ def size_axes(node: ast.expr, frame: Frame, depth: int = 0) -> Axes | None:
             return None if found == names.MODEL and not _has_stages(node, frame) else found
         if name == "size" and isinstance(node.func, ast.Attribute) and not node.args:
             is_mesh = last_name(node.func.value).endswith("mesh")  # no group: None is no mesh of all ranks
-            return None if is_mesh else group_axes(node.func.value, frame)
+            axes = mesh_axes(node.func.value, frame, [])
+            return axes if is_mesh or axes is not None else group_axes(node.func.value, frame)
         inner = frame.callee(node) if depth < MAX_DEPTH else None
         values = returns(inner) if inner is not None else []
         return size_axes(values[0], inner, depth + 1) if inner is not None and len(values) == 1 else None

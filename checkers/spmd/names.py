@@ -53,6 +53,9 @@ COLLECTION = {
 }
 """Attributes of Megatron's `pg_collection`."""
 
+MESH = {"tp": TP, "pp": PP, "dp": DP, "cp": CP, "ep": EP, "tensor": TP, "pipeline": PP, "context": CP}
+"""Names that people give the dimensions of a `DeviceMesh`."""
+
 FIRST_STAGE = frozenset({"is_pipeline_first_stage", "is_pp_first_stage"})
 LAST_STAGE = frozenset({"is_pipeline_last_stage", "is_pp_last_stage"})
 MAIN_RANK = frozenset(

@@ -13,7 +13,7 @@ def train(args, net, loader):
 
 class Trainer:
     def __init__(self, args, net):
-        self.engine, *_ = deepspeed.initialize(args=args, model=net)
+        self.engine, _, _, _ = deepspeed.initialize(args=args, model=net)
 
     def save(self, step):
         if dist.get_rank() == 0:

@@ -1,0 +1,172 @@
+"""E7133"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..facts.nodes import as_code, walk
+from ..finding import Finding
+from ..project.project import dotted_name
+from ..rule import Rule, Symptom
+from ..spmd.axes import last_name
+from ..spmd.collectives import Collective, Entered
+from ..spmd.frames import Frame, functions
+from ..tpstate.verdicts import place_of
+
+if TYPE_CHECKING:
+    from ..tpstate.analysis import Analysis
+
+_MARKS = re.compile(r"rank|start|first")
+_SUMS = re.compile(r"all_reduce|reduce_from_|reduce_scatter")
+_LOOKS = frozenset(("embedding", "gather"))
+
+
+class LookupNotMasked(Rule):
+    """What a rank looks up for entries of other ranks is added to what those ranks found."""
+
+    code, symbol = "E7133", "lookup-not-masked"
+    message = (
+        "`%(sum)s` adds up what each rank looked up at line %(line)s, also where `%(mask)s` says that another rank has "
+        "the entry"
+    )
+    advice = "Set it to zero there before the sum: `%(name)s = %(name)s.masked_fill(%(typed)s, 0.0)`."
+    why = (
+        "An index outside the rank's part is set to some entry of the part, so that the look-up does not fail. What it "
+        "finds there means nothing, and the sum over the ranks takes it in."
+    )
+    symptom = Symptom.WRONG_NUMBERS
+    runtime = "every entry has the first rows of the other ranks' parts added to it; tp=1 is right"
+    limits = (
+        "Where one function has the two comparisons with the ends of the part, the look-up and the sum, and where "
+        "nothing reads the mask between look-up and sum."
+    )
+    guide = "beyond the guide"
+    bad = """
+    import torch.nn.functional as F
+    import torch.distributed as dist
+    from megatron.core import parallel_state
+
+
+    def embed(ids, weight, start):
+        outside = (ids < start) | (ids >= start + weight.shape[0])
+        local = (ids - start).masked_fill(outside, 0)
+        found = F.embedding(local, weight)
+        dist.all_reduce(found, group=parallel_state.get_tensor_model_parallel_group())  # [lookup-not-masked]
+        return found
+    """
+    good = bad.replace(
+        "        dist.all_reduce(",
+        "        found = found.masked_fill(outside.unsqueeze(-1), 0.0)\n        dist.all_reduce(",
+    ).replace("  # [lookup-not-masked]", "")
+
+    def check(self, analysis: Analysis) -> Iterator[Finding]:
+        for frame in functions(analysis.project, _MARKS, _SUMS):
+            masks = list(_masks(frame))
+            for name, look in _looked_up(frame) if masks else ():
+                total = _sum_of(name, look, frame)
+                # a look-up by an index that the mask had no part in is another one
+                used = [mask for mask in masks if mask[0] in _behind(look, frame)]
+                if total is None or len(used) != 1:
+                    continue
+                mask, outside = used[0]
+                if not _reads(frame, mask, look.lineno, total.lineno):
+                    yield self.finding(
+                        place_of(frame.module, total),
+                        object=frame.scope.function.name if frame.scope.function is not None else "",
+                        sum=last_name(total.func),
+                        line=look.lineno,
+                        mask=mask,
+                        name=name,
+                        typed=(mask if outside else f"~{mask}")
+                        + (".unsqueeze(-1)" if last_name(look.func) == "embedding" else ""),
+                    )
+
+
+def _masks(frame: Frame) -> Iterator[tuple[str, bool]]:
+    """Names of `(t < lo) | (t >= hi)` and `(t >= lo) & (t < hi)`, and whether they mean what is outside."""
+    for node in frame.scope.nodes:
+        if (
+            not isinstance(node, ast.Assign)
+            or not isinstance(node.value, ast.BinOp)
+            or len(node.targets) != 1
+        ):
+            continue
+        name, value = dotted_name(node.targets[0]), node.value
+        sides = [
+            part for part in (value.left, value.right) if isinstance(part, ast.Compare) and len(part.ops) == 1
+        ]
+        if name is None or len(sides) != 2 or as_code(sides[0].left) != as_code(sides[1].left):
+            continue
+        tests = [type(side.ops[0]) for side in sides]
+        if isinstance(value.op, ast.BitOr) and tests == [ast.Lt, ast.GtE]:
+            yield name, True
+        elif isinstance(value.op, ast.BitAnd) and tests == [ast.GtE, ast.Lt]:
+            yield name, False
+
+
+def _looked_up(frame: Frame) -> Iterator[tuple[str, ast.Call]]:
+    """`found = F.embedding(...)` and `found = x.gather(...).squeeze(-1)`"""
+    for node in frame.scope.nodes:
+        if (
+            not isinstance(node, ast.Assign)
+            or len(node.targets) != 1
+            or not isinstance(node.targets[0], ast.Name)
+        ):
+            continue
+        look = next((part for part in walk(node.value) if _is_look(part)), None)
+        if isinstance(look, ast.Call):
+            yield node.targets[0].id, look
+
+
+def _is_look(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _LOOKS
+
+
+def _sum_of(name: str, look: ast.Call, frame: Frame) -> ast.Call | None:
+    """The first sum over ranks of what was looked up, where the name holds nothing else before it."""
+    for entry in frame.project.knowledge(Entered).of(frame):
+        node = entry.node
+        if node.lineno <= look.lineno or not _SUMS.search(entry.name) or not node.args:
+            continue
+        if isinstance(node.args[0], ast.Name) and node.args[0].id == name and _adds(entry):
+            between = [
+                part
+                for part in frame.scope.nodes
+                if isinstance(part, ast.Assign | ast.AugAssign)
+                and look.lineno < part.lineno < node.lineno
+                and any(as_code(target).split("[")[0] == name for target in _targets(part))
+            ]
+            return None if between else node
+    return None
+
+
+def _adds(entry: Collective) -> bool:
+    return not any(
+        keyword.arg == "op" and "SUM" not in as_code(keyword.value) for keyword in entry.node.keywords
+    )
+
+
+def _targets(node: ast.Assign | ast.AugAssign) -> list[ast.expr]:
+    return node.targets if isinstance(node, ast.Assign) else [node.target]
+
+
+def _behind(look: ast.Call, frame: Frame) -> set[str]:
+    """The names that decide which index is looked up: of the index, what it is made of, and what is set in it."""
+    names = {part.id for given in look.args for part in walk(given) if isinstance(part, ast.Name)}
+    for _ in range(3):
+        for node in frame.scope.nodes:
+            if isinstance(node, ast.Assign | ast.AugAssign) and node.lineno < look.lineno:
+                roots = {as_code(target).split("[")[0] for target in _targets(node)}
+                if roots & names:
+                    names |= {part.id for part in walk(node) if isinstance(part, ast.Name)}
+    return names
+
+
+def _reads(frame: Frame, name: str, after: int, until: int) -> bool:
+    return any(
+        isinstance(node, ast.Name) and node.id == name and after < node.lineno <= until
+        for node in frame.scope.nodes
+    )

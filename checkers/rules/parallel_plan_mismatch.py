@@ -1,0 +1,217 @@
+"""E7134"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..facts.module import ClassFacts
+from ..facts.nodes import as_code, walk
+from ..finding import Evidence, Finding
+from ..language import tr
+from ..project.project import dotted_name
+from ..rule import Rule, Symptom
+from ..spmd.axes import last_name
+from ..spmd.frames import Attributes, Frame, functions
+from ..spmd.parallel_plans import Plan, holders, is_missing, plan_of
+from ..tpstate.verdicts import place_of
+
+if TYPE_CHECKING:
+    from ..tpstate.analysis import Analysis
+
+_CALLS = re.compile(r"parallelize_module\(")
+
+
+class ParallelPlanMismatch(Rule):
+    """A plan of `parallelize_module` does not fit the module that it is for."""
+
+    code, symbol = "E7134", "parallel-plan-mismatch"
+    message = "%(problem)s"
+    advice = "%(typed)s"
+    why = (
+        "`ColwiseParallel` leaves each rank the own part of the output channels, and `RowwiseParallel` takes such a "
+        "part and sums. Between the two each rank has its own heads and channels; a name that leads to no module is "
+        "passed over with a warning."
+    )
+    symptom = Symptom.CRASH
+    runtime = "a shape error in the first forward at tp > 1, or a layer that stays whole and is fed a part"
+    limits = (
+        "Where the class of the module is known by its annotation, its constructor or an assertion, and the plan is "
+        "written out as a dict; entries with layouts of their own are left alone."
+    )
+    guide = "beyond the guide"
+    bad = """
+    from torch import nn
+    from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
+
+
+    class FeedForward(nn.Module):
+        def __init__(self, dim, hidden):
+            super().__init__()
+            self.up = nn.Linear(dim, hidden)
+            self.down = nn.Linear(hidden, dim)
+
+        def forward(self, x):
+            return self.down(nn.functional.gelu(self.up(x)))
+
+
+    def split(ffn: FeedForward, mesh):
+        plan = {
+            "up": ColwiseParallel(),
+            "down": ColwiseParallel(),  # [parallel-plan-mismatch]
+        }
+        return parallelize_module(ffn, mesh, plan)
+    """
+    good = bad.replace('"down": ColwiseParallel(),  # [parallel-plan-mismatch]', '"down": RowwiseParallel(),')
+
+    def check(self, analysis: Analysis) -> Iterator[Finding]:
+        for frame in functions(analysis.project, _CALLS):
+            for call in frame.scope.calls:
+                if last_name(call.func) == "parallelize_module" and "torch" in frame.external(call.func):
+                    plan = plan_of(call, frame)
+                    if plan is not None:
+                        yield from self._check(plan, frame)
+
+    def _check(self, plan: Plan, frame: Frame) -> Iterator[Finding]:
+        for name, (key, _) in plan.entries.items():
+            if is_missing(frame, plan.cls, name.split(".")):
+                yield self._finding(
+                    frame,
+                    key,
+                    tr(
+                        "the plan names `%(name)s`, and `%(cls)s` has no such module",
+                        name=name,
+                        cls=plan.cls.name,
+                    ),
+                    tr("Name the module as the class does."),
+                )
+        for cls, prefix in holders(frame, plan):
+            styles = {
+                name[len(prefix) :]: style
+                for name, (_, style) in plan.entries.items()
+                if name.startswith(prefix) and "." not in name[len(prefix) :]
+            }
+            split = {name for name, style in styles.items() if _is_plain(style, "ColwiseParallel", frame)}
+            forward = cls.methods.get("forward")
+            if forward is None or not split:
+                continue
+            grown = _grown(forward, split)
+            for name in sorted(split):
+                call = _fed_by(forward, name, split, grown)
+                if call is not None:
+                    key = plan.entries[prefix + name][0]
+                    yield self._finding(
+                        frame,
+                        key,
+                        tr(
+                            "`%(name)s` is split by columns, and its input is one rank's part of the channels already",
+                            name=prefix + name,
+                        ),
+                        tr('Write `"%(name)s": RowwiseParallel()`.', name=prefix + name),
+                        Evidence(cls.module.display, call.lineno, tr("`%(call)s`", call=as_code(call)[:60])),
+                    )
+            yield from self._views(frame, cls, forward, split)
+
+    def _views(
+        self, frame: Frame, cls: ClassFacts, forward: ast.FunctionDef, split: set[str]
+    ) -> Iterator[Finding]:
+        """`self.wq(x).view(b, s, self.heads, d)`, where `wq` is split and `heads` is all of them."""
+        for node in walk(forward):
+            if not isinstance(node, ast.Call) or last_name(node.func) not in ("view", "reshape"):
+                continue
+            of = node.func.value if isinstance(node.func, ast.Attribute) else None
+            name = _called(of) if isinstance(of, ast.Call) else None
+            heads = [
+                arg for arg in node.args if isinstance(arg, ast.Attribute) and as_code(arg.value) == "self"
+            ]
+            if name not in split or len(heads) != 2 or len(node.args) != 4:
+                continue
+            count = heads[0].attr
+            if "head" in count and not _is_changed(frame, cls, count):
+                yield self.finding(
+                    place_of(cls.module, node),
+                    object=cls.name,
+                    problem=tr(
+                        "`%(name)s` is split by columns, and its output is viewed with all heads, `self.%(count)s`",
+                        name=name,
+                        count=count,
+                    ),
+                    typed=tr("Write `-1` for the number of heads: each rank has its own."),
+                )
+                return
+
+    def _finding(
+        self, frame: Frame, node: ast.expr, problem: str, typed: str, evidence: Evidence | None = None
+    ) -> Finding:
+        return self.finding(
+            place_of(frame.module, node),
+            object=frame.scope.function.name if frame.scope.function is not None else "",
+            evidence=(evidence,) if evidence is not None else (),
+            problem=problem,
+            typed=typed,
+        )
+
+
+def _is_plain(style: ast.expr, name: str, frame: Frame) -> bool:
+    """A style with its default layouts."""
+    return (
+        isinstance(style, ast.Call)
+        and last_name(style.func) == name
+        and not style.args
+        and not style.keywords
+    )
+
+
+def _called(node: ast.expr | None) -> str | None:
+    """The name behind `self.name(...)`."""
+    dotted = dotted_name(node.func) if isinstance(node, ast.Call) else None
+    parts = dotted.split(".") if dotted is not None else []
+    return parts[1] if len(parts) == 2 and parts[0] == "self" else None
+
+
+def _grown(forward: ast.FunctionDef, split: set[str]) -> set[str]:
+    """Local names that hold nothing but outputs of split layers, elementwise functions of them, and their products."""
+    grown: set[str] = set()
+    for node in walk(forward):
+        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+            if _is_part(node.value, split, grown):
+                grown.add(node.targets[0].id)
+    return grown
+
+
+_ELEMENTWISE = frozenset("silu gelu relu sigmoid tanh dropout contiguous to".split())
+
+
+def _is_part(node: ast.expr, split: set[str], grown: set[str]) -> bool:
+    if isinstance(node, ast.BinOp):
+        return _is_part(node.left, split, grown) and _is_part(node.right, split, grown)
+    if isinstance(node, ast.Name):
+        return node.id in grown
+    if not isinstance(node, ast.Call):
+        return False
+    if _called(node) in split:
+        return True
+    inner = node.args[0] if node.args else node.func.value if isinstance(node.func, ast.Attribute) else None
+    return last_name(node.func) in _ELEMENTWISE and inner is not None and _is_part(inner, split, grown)
+
+
+def _fed_by(forward: ast.FunctionDef, name: str, split: set[str], grown: set[str]) -> ast.Call | None:
+    """A call of a split layer whose argument is one rank's part already."""
+    for node in walk(forward):
+        if isinstance(node, ast.Call) and _called(node) == name and node.args:
+            if _is_part(node.args[0], split - {name}, grown):
+                return node
+    return None
+
+
+def _is_changed(frame: Frame, cls: ClassFacts, count: str) -> bool:
+    """Whether some code of the tree sets the number of heads again, as plans do: `attention.n_heads //= tp`."""
+    own = len(frame.project.knowledge(Attributes).of(cls).get(count, [])) != 1
+    again = re.compile(rf"\.{count}\s*(//=|=(?!=))")
+    return own or any(
+        len(again.findall(module.text)) > (1 if module is cls.module else 0)
+        for module in frame.project.modules
+        if count in module.words
+    )
