@@ -41,9 +41,12 @@ WORDS = (
     b"dist_checkpointing",
     b"deepspeed.initialize(",
     b"TiedLayerSpec(",
+    b"dist.send(",
+    b"dist.recv(",
+    b"dist.irecv(",
 )
 # Most files hold none of the words that share a part: one look for the part stands for a look for each.
-_PARTS = (b"arallel", b"p_group")
+_PARTS = (b"arallel", b"p_group", b"dist.")
 _GROUPS = (
     *((part, tuple(word for word in WORDS if part in word)) for part in _PARTS),
     *((word, (word,)) for word in WORDS if not any(part in word for part in _PARTS)),

@@ -128,7 +128,8 @@ TENSOR = (
           "rank-offset-missing share-divided-again rank-part-misplaced index-not-local "
           "reduced-twice replica-lengths-differ norm-result-not-cast rank-and-size-of-different-axes "
           "group-made-by-some-ranks collective-never-awaited wrapped-over-all-ranks groups-used-before-init "
-          "device-of-wrong-axis boundary-keys-differ backward-not-mirrored shared-parameter-unsummed",
+          "device-of-wrong-axis boundary-keys-differ backward-not-mirrored shared-parameter-unsummed "
+          "lookup-not-masked parallel-plan-mismatch optimizer-part-not-shared ring-receives-first",
           parallel.own_parameters),
     Check("Windows are rolled back as they were rolled; the longitude axis stays periodic", "beyond the guide",
           "roll-unroll-mismatch cyclic-axis-masked windows-not-undone own-token-masked reshape-mixes-axes "

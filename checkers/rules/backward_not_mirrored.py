@@ -25,6 +25,7 @@ _GROUPS = re.compile(r"group|distributed|\bdist\b|parallel")
 _REDUCES = re.compile(r"\ball_reduce\(|\b_reduce\(")
 _GATHERS = re.compile(r"all_gather|\b_gather\w*\(|\bgather_\w+\(|gather_along")
 _OTHERS = re.compile(r"all_to_all|reduce_scatter|broadcast|send|recv|\.apply\(|scatter")
+_COPY = re.compile(r"copy|identity|^f$|broadcast", re.IGNORECASE)
 _OWN = re.compile(r"rank")
 
 
@@ -100,6 +101,7 @@ class BackwardNotMirrored(Rule):
             copies = [cls for cls in module.classes.values() if _is_copy(project, cls)]
             for cls in module.classes.values():
                 said = _fault(project, cls, any(_are_a_pair(module, copy, cls) for copy in copies))
+                said = said or _plain_copy(project, module, cls)
                 if said is not None:
                     forward, backward, typed = said
                     yield self.finding(
@@ -139,6 +141,22 @@ def _fault(project: Project, cls: ClassFacts, copies: bool) -> tuple[str, str, s
             tr("sums the gradient again, as the copy of this file does"),
             tr("return the gradient as it is"),
         )
+    return None
+
+
+def _plain_copy(project: Project, module: ModuleFacts, cls: ClassFacts) -> tuple[str, str, str] | None:
+    """A copy to the ranks, by its name, beside a sum over them in one function; neither direction does anything."""
+    sides = _sides(project, cls)
+    if sides is None or not (sides[0].same and sides[1].same) or not _COPY.search(cls.name):
+        return None
+    for other in module.classes.values():
+        found = _sides(project, other) if other is not cls else None
+        if found is not None and found[0].reduces and found[1].same and _are_a_pair(module, cls, other):
+            return (
+                tr("copies its input to the ranks of a group"),
+                tr("sums nothing over them"),
+                tr("all-reduce the gradient"),
+            )
     return None
 
 

@@ -14,7 +14,7 @@ from ..rule import Rule, Symptom
 from ..spmd.axes import size_axes, source_axes, varies
 from ..spmd.collectives import Collective, Entered, torch_name
 from ..spmd.conditions import Atom, condition
-from ..spmd.frames import Frame, functions
+from ..spmd.frames import Attributes, Frame, functions
 from ..spmd.names import EMBEDDING, POINT_TO_POINT, PP, TORCH_ROOT, WORLD, Axes, text_of
 from ..tpstate.fixes import replace, unsafe
 from ..tpstate.verdicts import place_of
@@ -101,7 +101,7 @@ class BroadcastSrcNotInGroup(Rule):
             return
         asked = _own_rank(other, frame)
         given = frame.argument(asked, "group", 0) if asked is not None else None
-        if given is None or as_code(given) != as_code(group) or not _NAMED.search(as_code(group)):
+        if given is None or not _is_same(given, group, frame) or not _NAMED.search(as_code(group)):
             return
         yield self.finding(
             place_of(frame.module, call),
@@ -204,6 +204,15 @@ def _fills(test: ast.If, name: str) -> bool:
     return False
 
 
+def _is_same(given: ast.expr, group: ast.expr, frame: Frame) -> bool:
+    """Whether both mean one group: written alike, or `self.group`, which holds the parameter that was asked."""
+    if as_code(given) == as_code(group):
+        return True
+    held = frame.project.knowledge(Attributes).of(frame.cls) if frame.cls is not None else {}
+    values = held.get(as_code(group)[5:], []) if as_code(group).startswith("self.") else []
+    return len(values) == 1 and as_code(values[0][0]) == as_code(given)
+
+
 def _own_rank(node: ast.expr, frame: Frame, depth: int = 0) -> ast.Call | None:
     """The `dist.get_rank(group)` that `rank + 1` or `rank - 1` is made from."""
     if isinstance(node, ast.Call):
@@ -212,7 +221,7 @@ def _own_rank(node: ast.expr, frame: Frame, depth: int = 0) -> ast.Call | None:
         is_step = isinstance(node.op, ast.Add | ast.Sub) and isinstance(node.right, ast.Constant)
         is_ring = isinstance(node.op, ast.Mod)
         return _own_rank(node.left, frame, depth) if is_step or is_ring else None
-    made = frame.definitions(node) if isinstance(node, ast.Name) and depth < 3 else []
+    made = frame.definitions(node) if isinstance(node, ast.Name | ast.Attribute) and depth < 3 else []
     return _own_rank(made[0][0], made[0][1], depth + 1) if len(made) == 1 else None
 
 

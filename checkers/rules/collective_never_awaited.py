@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..finding import Finding
+from ..language import tr
 from ..rule import Rule, Symptom
 from ..spmd.collectives import torch_name
 from ..spmd.frames import Frame, functions
@@ -18,7 +19,7 @@ from ..tpstate.verdicts import place_of
 if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
 
-_ASYNC = re.compile(r"async_op\s*=\s*True")
+_ASYNC = re.compile(r"async_op\s*=\s*True|\birecv\(")
 
 
 class CollectiveNeverAwaited(Rule):
@@ -57,12 +58,14 @@ class CollectiveNeverAwaited(Rule):
         for frame in functions(analysis.project, _ASYNC):
             for node in frame.scope.nodes:
                 call = node.value if isinstance(node, ast.Expr | ast.Assign) else None
-                if not isinstance(call, ast.Call) or torch_name(call, frame) not in TORCH_COLLECTIVES:
-                    continue
-                told = frame.argument(call, "async_op", 99)
-                if not isinstance(told, ast.Constant) or told.value is not True or not _is_lost(node, frame):
+                if (
+                    not isinstance(call, ast.Call)
+                    or not _is_started(call, frame)
+                    or not _is_lost(node, frame)
+                ):
                     continue
                 target = call.args[0] if call.args else None
+                is_receive = torch_name(call, frame) == "irecv"
                 read = _read_below(target, call, frame) if isinstance(target, ast.Name) else None
                 if read is not None and isinstance(target, ast.Name):
                     yield self.finding(
@@ -71,8 +74,21 @@ class CollectiveNeverAwaited(Rule):
                         call=ast.unparse(call)[:80],
                         name=target.id,
                         line=read.lineno,
-                        fix=unsafe(replace(frame.module, call, _waiting(call))),
+                        fix=None if is_receive else unsafe(replace(frame.module, call, _waiting(call))),
+                        advice=_waited_for() if is_receive else None,
                     )
+
+
+def _waited_for() -> str:
+    return tr("Keep what `irecv` returns and `wait()` for it before the tensor is read, or use `recv`.")
+
+
+def _is_started(call: ast.Call, frame: Frame) -> bool:
+    """Whether a call returns before the tensor holds what it says."""
+    if torch_name(call, frame) == "irecv":
+        return True
+    told = frame.argument(call, "async_op", 99) if torch_name(call, frame) in TORCH_COLLECTIVES else None
+    return isinstance(told, ast.Constant) and told.value is True
 
 
 def _waiting(call: ast.Call) -> str:

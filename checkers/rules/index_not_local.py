@@ -21,7 +21,7 @@ from ..tpstate.verdicts import place_of
 if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
 
-_MARKS = re.compile(r"tensor_model_parallel|tensor_parallel|tp_group|tp_rank|get_rank\(")
+_MARKS = re.compile(r"tensor_model_parallel|tensor_parallel|tp_group|_rank\b|_rank\(")
 _LOOKS = re.compile(r"\.gather\(|argmax|\.max\(|F\.embedding|in range\(")
 _MAX_DEPTH = 4
 

@@ -91,9 +91,11 @@ class LocalReductionUsed(Rule):
     """
 
     def check(self, analysis: Analysis) -> Iterator[Finding]:
+        said: set[int] = set()
         for wrongs in by_site(analysis.log.events, WronglyReduced):
             wrong = first_certain(wrongs)
             if wrong is not None:
+                said.add(id(wrong.site.function))
                 yield self.finding(
                     site_place(wrong.site),
                     object=owner_name(wrong),
@@ -105,7 +107,7 @@ class LocalReductionUsed(Rule):
                     ),
                     how=wrong.how,
                 )
-        yield from self._sums_left_out(analysis)
+        yield from self._sums_left_out(analysis, said)
         for events in by_site(analysis.log.events, PartReduced):
             event = first_certain(events)
             if event is None or event.part.why is None:
@@ -121,15 +123,15 @@ class LocalReductionUsed(Rule):
                 op="MAX" if "`max`" in event.part.why.text or "`amax`" in event.part.why.text else "SUM",
             )
 
-    def _sums_left_out(self, analysis: Analysis) -> Iterator[Finding]:
+    def _sums_left_out(self, analysis: Analysis, said: set[int]) -> Iterator[Finding]:
         for frame in functions(analysis.project, _MAXIMA, _SUMS):
-            for top, total in _left_out(frame):
+            for top, total in _left_out(frame) if id(frame.scope.function) not in said else ():
                 yield self.finding(
                     place_of(frame.module, total),
                     object=frame.scope.function.name if frame.scope.function is not None else "",
                     message="%(how)s",
                     how=tr(
-                        "`%(total)s` sums what this rank has of the values whose maximum line %(line)s takes over the "
+                        "`%(total)s` is what this rank has of the values whose maximum line %(line)s takes over the "
                         "ranks, and no collective adds the others'",
                         total=as_code(total),
                         line=top.lineno,
@@ -139,7 +141,7 @@ class LocalReductionUsed(Rule):
                 )
 
 
-def _left_out(frame: Frame) -> Iterator[tuple[ast.Call, ast.Call]]:
+def _left_out(frame: Frame) -> Iterator[tuple[ast.Call, ast.expr]]:
     """A maximum that all ranks take, and a sum of the same values, shifted by it, that each rank takes alone."""
     entered = frame.project.knowledge(Entered).of(frame)
     tops = [
@@ -153,7 +155,8 @@ def _left_out(frame: Frame) -> Iterator[tuple[ast.Call, ast.Call]]:
             if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Name):
                 continue
             total, name = node.value, node.targets[0].id
-            if not isinstance(total, ast.Call) or total.lineno < top.lineno or not _is_sum_of(total, grown):
+            is_sum = isinstance(total, ast.Call) and _is_sum_of(total, grown)
+            if total.lineno < top.lineno or not (is_sum or _is_pick(total)):
                 continue
             if not _is_given_on(frame, name) and not any(name in names_in(entry.node) for entry in entered):
                 yield top, total
@@ -173,6 +176,18 @@ def _shifted_by(top: str, frame: Frame) -> set[str]:
         elif top in parts and isinstance(node.value, ast.BinOp) and isinstance(node.value.op, ast.Sub):
             shifted.add(name)
     return grown
+
+
+def _is_pick(node: ast.expr) -> bool:
+    """`x.gather(-1, index).masked_fill(outside, 0.0)`: zero where another rank has the entry."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return False
+    is_zeroed = (
+        node.func.attr == "masked_fill" and len(node.args) == 2 and as_code(node.args[1]) in ("0.0", "0")
+    )
+    return is_zeroed and any(
+        isinstance(part, ast.Attribute) and part.attr == "gather" for part in ast.walk(node)
+    )
 
 
 def _is_sum_of(node: ast.Call, grown: set[str]) -> bool:

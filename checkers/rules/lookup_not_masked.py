@@ -65,14 +65,16 @@ class LookupNotMasked(Rule):
     def check(self, analysis: Analysis) -> Iterator[Finding]:
         for frame in functions(analysis.project, _MARKS, _SUMS):
             masks = list(_masks(frame))
-            for name, look in _looked_up(frame) if masks else ():
+            for name, look, statement in _looked_up(frame) if masks else ():
                 total = _sum_of(name, look, frame)
                 # a look-up by an index that the mask had no part in is another one
                 used = [mask for mask in masks if mask[0] in _behind(look, frame)]
                 if total is None or len(used) != 1:
                     continue
                 mask, outside = used[0]
-                if not _reads(frame, mask, look.lineno, total.lineno):
+                if not _reads(frame, mask, look.lineno, total.lineno) and not _is_beside(
+                    mask, look, statement
+                ):
                     yield self.finding(
                         place_of(frame.module, total),
                         object=frame.scope.function.name if frame.scope.function is not None else "",
@@ -107,7 +109,7 @@ def _masks(frame: Frame) -> Iterator[tuple[str, bool]]:
             yield name, False
 
 
-def _looked_up(frame: Frame) -> Iterator[tuple[str, ast.Call]]:
+def _looked_up(frame: Frame) -> Iterator[tuple[str, ast.Call, ast.Assign]]:
     """`found = F.embedding(...)` and `found = x.gather(...).squeeze(-1)`"""
     for node in frame.scope.nodes:
         if (
@@ -118,7 +120,7 @@ def _looked_up(frame: Frame) -> Iterator[tuple[str, ast.Call]]:
             continue
         look = next((part for part in walk(node.value) if _is_look(part)), None)
         if isinstance(look, ast.Call):
-            yield node.targets[0].id, look
+            yield node.targets[0].id, look, node
 
 
 def _is_look(node: ast.AST) -> bool:
@@ -163,6 +165,15 @@ def _behind(look: ast.Call, frame: Frame) -> set[str]:
                 if roots & names:
                     names |= {part.id for part in walk(node) if isinstance(part, ast.Name)}
     return names
+
+
+def _is_beside(mask: str, look: ast.Call, statement: ast.Assign) -> bool:
+    """Whether the statement of the look-up has the mask, too: `F.embedding(...) * own`."""
+    inside = {id(part) for part in walk(look)}
+    return any(
+        isinstance(part, ast.Name) and part.id == mask and id(part) not in inside
+        for part in walk(statement.value)
+    )
 
 
 def _reads(frame: Frame, name: str, after: int, until: int) -> bool:

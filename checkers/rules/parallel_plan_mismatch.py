@@ -11,11 +11,11 @@ from ..facts.module import ClassFacts
 from ..facts.nodes import as_code, walk
 from ..finding import Evidence, Finding
 from ..language import tr
-from ..project.project import dotted_name
+from ..project.project import External, dotted_name
 from ..rule import Rule, Symptom
 from ..spmd.axes import last_name
 from ..spmd.frames import Attributes, Frame, functions
-from ..spmd.parallel_plans import Plan, holders, is_missing, plan_of
+from ..spmd.parallel_plans import Plan, assigned, attribute, holders, is_missing, plan_of
 from ..tpstate.verdicts import place_of
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class ParallelPlanMismatch(Rule):
                 for name, (_, style) in plan.entries.items()
                 if name.startswith(prefix) and "." not in name[len(prefix) :]
             }
-            split = {name for name, style in styles.items() if _is_plain(style, "ColwiseParallel", frame)}
+            split = {name for name, style in styles.items() if _is_plain(style, "ColwiseParallel")}
             forward = cls.methods.get("forward")
             if forward is None or not split:
                 continue
@@ -113,6 +113,8 @@ class ParallelPlanMismatch(Rule):
                         Evidence(cls.module.display, call.lineno, tr("`%(call)s`", call=as_code(call)[:60])),
                     )
             yield from self._views(frame, cls, forward, split)
+            yield from self._beside(frame, plan, prefix, forward, styles)
+            yield from self._left_out(frame, plan, prefix, cls, (split, grown))
 
     def _views(
         self, frame: Frame, cls: ClassFacts, forward: ast.FunctionDef, split: set[str]
@@ -142,6 +144,63 @@ class ParallelPlanMismatch(Rule):
                 )
                 return
 
+    def _beside(
+        self, frame: Frame, plan: Plan, prefix: str, forward: ast.FunctionDef, styles: dict[str, ast.expr]
+    ) -> Iterator[Finding]:
+        """One argument of the forward that a layer split by columns takes whole, and one split by rows as a part."""
+        taken = {
+            kind: {
+                node.args[0].id: _called(node) or ""
+                for node in walk(forward)
+                if isinstance(node, ast.Call)
+                and len(node.args) == 1
+                and isinstance(node.args[0], ast.Name)
+                and (style := styles.get(_called(node) or "")) is not None
+                and _is_plain(style, kind)
+            }
+            for kind in ("ColwiseParallel", "RowwiseParallel")
+        }
+        own = {arg.arg for arg in forward.args.args} - assigned(forward)
+        for name in sorted(own & set(taken["ColwiseParallel"]) & set(taken["RowwiseParallel"])):
+            row, column = taken["RowwiseParallel"][name], taken["ColwiseParallel"][name]
+            yield self._finding(
+                frame,
+                plan.entries[prefix + row][0],
+                tr(
+                    "`%(row)s` is split by rows and wants a part of `%(name)s`, which `%(column)s` takes whole",
+                    row=prefix + row,
+                    name=name,
+                    column=prefix + column,
+                ),
+                tr('Write `"%(name)s": ColwiseParallel()`.', name=prefix + row),
+            )
+
+    def _left_out(
+        self, frame: Frame, plan: Plan, prefix: str, cls: ClassFacts, grown: tuple[set[str], set[str]]
+    ) -> Iterator[Finding]:
+        """A plain linear layer that gets one rank's part, and that no plan of the tree names."""
+        split, names = grown
+        for node in walk(cls.methods["forward"]):
+            name = _called(node) if isinstance(node, ast.Call) and len(node.args) == 1 else None
+            if name is None or prefix + name in plan.entries or not isinstance(node, ast.Call):
+                continue
+            made = attribute(frame, cls, name)
+            is_plain = isinstance(made, ast.Call) and frame.project.resolve_expression(cls.module, made.func)
+            if not isinstance(is_plain, External) or is_plain.dotted != "torch.nn.Linear":
+                continue
+            named = re.compile(rf"[\"'.]{name}[\"']")
+            if _is_part(node.args[0], split, names) and not any(
+                named.search(module.text) for module in frame.project.modules if name in module.words
+            ):
+                first = next(iter(plan.entries.values()))[0]
+                yield self._finding(
+                    frame,
+                    first,
+                    tr("`%(name)s` gets one rank's part, and the plan leaves it whole", name=prefix + name),
+                    tr('Add `"%(name)s": RowwiseParallel()`.', name=prefix + name),
+                    Evidence(cls.module.display, node.lineno, tr("`%(call)s`", call=as_code(node)[:60])),
+                )
+
     def _finding(
         self, frame: Frame, node: ast.expr, problem: str, typed: str, evidence: Evidence | None = None
     ) -> Finding:
@@ -154,7 +213,7 @@ class ParallelPlanMismatch(Rule):
         )
 
 
-def _is_plain(style: ast.expr, name: str, frame: Frame) -> bool:
+def _is_plain(style: ast.expr, name: str) -> bool:
     """A style with its default layouts."""
     return (
         isinstance(style, ast.Call)
@@ -208,10 +267,6 @@ def _fed_by(forward: ast.FunctionDef, name: str, split: set[str], grown: set[str
 
 def _is_changed(frame: Frame, cls: ClassFacts, count: str) -> bool:
     """Whether some code of the tree sets the number of heads again, as plans do: `attention.n_heads //= tp`."""
-    own = len(frame.project.knowledge(Attributes).of(cls).get(count, [])) != 1
-    again = re.compile(rf"\.{count}\s*(//=|=(?!=))")
-    return own or any(
-        len(again.findall(module.text)) > (1 if module is cls.module else 0)
-        for module in frame.project.modules
-        if count in module.words
-    )
+    again = re.compile(rf"(?<!self)\.{count}\s*(//=|=(?!=))|self\.{count}\s*//=")
+    own = frame.project.knowledge(Attributes).of(cls).get(count, [])
+    return len(own) != 1 or any(again.search(m.text) for m in frame.project.modules if count in m.words)

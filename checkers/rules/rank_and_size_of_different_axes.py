@@ -126,7 +126,7 @@ def _divisor(node: ast.expr, frame: Frame) -> tuple[ast.expr, Frame] | None:
     """What a share was divided by: `n // size`, also by name."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv):
         return node.right, frame
-    found = frame.definitions(node) if isinstance(node, ast.Name) else []
+    found = frame.definitions(node) if isinstance(node, ast.Name | ast.Attribute) else []
     if len(found) == 1 and isinstance(found[0][0], ast.BinOp) and isinstance(found[0][0].op, ast.FloorDiv):
         return found[0][0].right, found[0][1]
     return None

@@ -184,7 +184,9 @@ def _other_dimensions(frame: Frame) -> Iterator[tuple[ast.Call, int, int, str]]:
         if not isinstance(node.func, ast.Attribute) or node.func.attr != "narrow" or len(node.args) != 3:
             continue
         dim = node.args[0]
-        if as_code(node.func.value) in _loaded(function) and "rank" in as_code(node.args[1]):
+        start = _one(frame, node.args[1])
+        begins = as_code(start[0]) if start is not None else ""
+        if as_code(node.func.value) in _loaded(function) and "rank" in begins:
             if isinstance(dim, ast.Constant) and type(dim.value) is int and dim.value == 1 - split[0]:
                 yield node, dim.value, split[0], name
 

@@ -11,6 +11,7 @@ from ..facts.nodes import as_code, walk
 from ..finding import Finding
 from ..rule import Rule, Symptom
 from ..spmd.collectives import torch_name
+from ..spmd.conditions import atoms_of, condition
 from ..spmd.frames import Frame, functions
 from ..tpstate.verdicts import place_of
 
@@ -27,8 +28,8 @@ class RingReceivesFirst(Rule):
     code, symbol = "E7761", "ring-receives-first"
     message = "`%(text)s` waits for the neighbour of the ring, and every rank sends behind it (line %(line)s)"
     advice = (
-        "Start both at once: `batch_isend_irecv([P2POp(isend, ...), P2POp(irecv, ...)])`, and wait for what it "
-        "returns; or let ranks of odd number receive first, the others send."
+        "Start the send without waiting, `sent = torch.distributed.isend(...)`, before `recv`, and `sent.wait()` "
+        "behind it; or let ranks of odd number receive first, the others send."
     )
     why = "`recv` returns when the message has come. Where all ranks wait, none gets as far as its `send`."
     symptom = Symptom.HANG
@@ -94,10 +95,15 @@ def _plain(frame: Frame, name: str) -> list[ast.Call]:
     tested = {
         id(part)
         for node in frame.scope.nodes
-        if isinstance(node, ast.If | ast.IfExp | ast.Try | ast.While)
+        if isinstance(node, ast.Try)
+        or (isinstance(node, ast.If | ast.IfExp) and _asks_rank(node.test, frame))
         for part in walk(node)
     }
     return [] if any(id(call) in tested for call in calls) else calls
+
+
+def _asks_rank(test: ast.expr, frame: Frame) -> bool:
+    return bool(atoms_of(condition(test, frame))) or "rank" in as_code(test) or "stage" in as_code(test)
 
 
 def _is_ring(node: ast.expr, frame: Frame) -> bool:

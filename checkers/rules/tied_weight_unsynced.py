@@ -12,9 +12,10 @@ from ..finding import Evidence, Finding
 from ..language import tr
 from ..project.project import Project
 from ..rule import Rule, Symptom
+from ..spmd.axes import last_name
 from ..spmd.collectives import Entered
 from ..spmd.conditions import Atom, condition
-from ..spmd.frames import Frame, Scopes, functions
+from ..spmd.frames import Frame, Scopes, functions, module_functions
 from ..spmd.names import EMBEDDING
 from ..spmd.stage_paths import FIRST, LAST, reached
 from ..tpstate.verdicts import place_of
@@ -113,12 +114,39 @@ class TiedWeightUnsynced(Rule):
     def check(self, analysis: Analysis) -> Iterator[Finding]:
         project = analysis.project
         yield from self._entered_by_one(project)
+        yield from self._named_apart(project)
         for module in project.modules:
             if project.is_copied_framework(module) or not module.says(_STAGED):
                 continue
             for cls in module.classes.values():
                 if "__init__" in cls.methods and _STAGED.search(cls.text) and not _FRAMEWORK.search(cls.text):
                     yield from self._check(project, cls)
+
+    def _named_apart(self, project: Project) -> Iterator[Finding]:
+        """Two `TiedLayerSpec` of one class under two keys: each is tied to itself alone."""
+        for module in project.modules:
+            if "TiedLayerSpec" not in module.words or project.is_copied_framework(module):
+                continue
+            specs = [
+                (frame, call)
+                for frame in module_functions(project, module)
+                for call in frame.scope.calls
+                if frame.external(call.func).startswith("deepspeed")
+                and call.args
+                and last_name(call.func) == "TiedLayerSpec"
+            ]
+            keys = [call.args[0].value for _, call in specs if isinstance(call.args[0], ast.Constant)]
+            if len(specs) == len(keys) == len(set(keys)) == 2 and len(specs[0][1].args) > 1:
+                frame, call = specs[1]
+                if len(call.args) > 1 and ast.unparse(call.args[1]) == ast.unparse(specs[0][1].args[1]):
+                    yield self.finding(
+                        place_of(module, call),
+                        object=frame.cls.name if frame.cls is not None else "",
+                        message="the tied layers `%(one)s` and `%(two)s` have two keys: neither is tied to the other",
+                        one=str(keys[0]),
+                        two=str(keys[1]),
+                        advice=tr("Give both one key."),
+                    )
 
     def _entered_by_one(self, project: Project) -> Iterator[Finding]:
         """A sum over the embedding group under a test that one of its two stages alone passes."""

@@ -91,11 +91,13 @@ def _compared(node: ast.Compare, frame: Frame) -> Formula | None:
     left, operator, right = node.left, node.ops[0], node.comparators[0]
     if isinstance(operator, ast.In | ast.NotIn) and isinstance(right, ast.List | ast.Tuple):
         held = [part for part in right.elts if as_code(part) != "-1"]  # -1 says that nothing is distributed
-        if len(held) != 1 or not isinstance(held[0], ast.Constant):
+        if not held or (len(held) == 1 and not isinstance(held[0], ast.Constant)):
             return None
-        alone = ast.Compare(left, [ast.Eq()], [held[0]])
-        found = _compared(alone, frame)
-        return found if found is None or isinstance(operator, ast.In) else ("not", (found,))
+        single = [_compared(ast.Compare(left, [ast.Eq()], [part]), frame) for part in held]
+        if len(held) > 2 or any(part is None for part in single):
+            return None
+        found: Formula = single[0] or "" if len(single) == 1 else ("or", tuple(part or "" for part in single))
+        return found if isinstance(operator, ast.In) else ("not", (found,))
     axes, other = varies(left, frame), varies(right, frame)
     if axes is None or (not axes and other):
         left, right, axes, other = right, left, other, axes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from ..project.project import dotted_name
 from ..project.scopes import Opaque
@@ -25,6 +26,7 @@ _FUNCTIONS = {
     ),
     "megatron.core.dist_checkpointing": frozenset("save load".split()),
 }
+_SHARDS = re.compile(r"fully_shard\(|FullyShardedDataParallel|parallelize_module\(")
 _NAMES = _ENGINE | {"step"} | {name for found in _FUNCTIONS.values() for name in found}
 
 
@@ -61,7 +63,9 @@ def _is_function(node: ast.Call, name: str, frame: Frame) -> bool:
     if name not in _FUNCTIONS.get(package, ()):
         return False
     told = {keyword.arg for keyword in node.keywords}
-    return not told & {"process_group", "no_dist", "options", None}
+    if package.endswith("state_dict"):  # of a plain model they give what the rank has
+        return _SHARDS.search(frame.module.text) is not None
+    return not told & {"process_group", "no_dist", None}
 
 
 def _schedule(node: ast.expr, frame: Frame) -> Axes | None:

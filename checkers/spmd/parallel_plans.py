@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..facts.module import ClassFacts
-from ..facts.nodes import as_code
+from ..facts.nodes import as_code, walk
 from ..project.project import External
 from ..project.scopes import Opaque
 from .frames import Attributes, Frame
@@ -67,14 +67,15 @@ def _class_of(node: ast.expr, frame: Frame) -> ClassFacts | None:
     return class_of(node, frame)
 
 
-def _attribute(frame: Frame, cls: ClassFacts, name: str) -> ast.expr | None:
+def attribute(frame: Frame, cls: ClassFacts, name: str) -> ast.expr | None:
+    """The one expression that an attribute of a class is given."""
     held = frame.project.knowledge(Attributes).of(cls).get(name, [])
     return held[0][0] if len(held) == 1 and not isinstance(held[0][0], Opaque) else None
 
 
 def _child(frame: Frame, cls: ClassFacts, name: str) -> ClassFacts | None:
     """The class of the tree that an attribute is built from."""
-    made = _attribute(frame, cls, name)
+    made = attribute(frame, cls, name)
     ref = frame.project.resolve_expression(cls.module, made.func) if isinstance(made, ast.Call) else None
     return ref if isinstance(ref, ClassFacts) else None
 
@@ -111,3 +112,10 @@ def holders(frame: Frame, plan: Plan) -> Iterator[tuple[ClassFacts, str]]:
             cls = _child(frame, cls, part) if cls is not None else None
         if cls is not None:
             yield cls, prefix + "."
+
+
+def assigned(function: ast.FunctionDef) -> set[str]:
+    """The names that a function gives a value."""
+    return {
+        part.id for part in walk(function) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)
+    }

@@ -1,24 +1,17 @@
-import torch.distributed as dist
-from megatron.core import parallel_state
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.pipelining import PipelineStage
 
 
-def slots(size, length, rank):
-    return [rank * length + i for i in range(length)] if rank < size else []
+def own_stage(parts, device):
+    mesh = init_device_mesh("cuda", (2, 4), mesh_dim_names=("pp", "tp"))
+    pp_mesh, rank = mesh["pp"], mesh["pp"].get_local_rank()
+    return PipelineStage(parts[rank], rank, pp_mesh.size(), device, group=pp_mesh.get_group())
 
 
-class Attention:
-    def __init__(self):
-        self._cp_mesh = None
-
-    def forward(self, x):
-        cp_size = self._cp_mesh.size()
-        cp_rank = parallel_state.get_context_parallel_rank()
-        return slots(cp_size, x.shape[1], rank=cp_rank)
+def own_rows(table, mesh):
+    rank, size = mesh.get_local_rank("tp"), mesh["tp"].size()
+    return table[rank::size]
 
 
-def setup(mesh):
-    dist.init_process_group("nccl")
-    parallel_state.initialize_model_parallel(2, 2)
-    attention = Attention()
-    attention._cp_mesh = mesh["cp"]
-    return attention
+def any_mesh(table, mesh):
+    return table[mesh.get_local_rank() :: mesh.size()]
