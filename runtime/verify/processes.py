@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import faulthandler
+import gc
 import os
 import pickle
 import re
@@ -108,6 +109,7 @@ def _live(work: Callable[[], dict], writer: int, child: _Child, memory: float, p
     try:
         os.setpgid(0, 0)
         die_with(parent)
+        gc.freeze()  # what is loaded stays: to look through all of torch for garbage takes seconds
         output = os.open(child.output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         os.dup2(output, 1)
         os.dup2(output, 2)

@@ -67,7 +67,9 @@ def _there_and_back(run: SmallRun, number: int, folder: Path) -> None:
 
 @contextlib.contextmanager
 def _writing_here() -> Iterator[None]:
-    """Megatron's writer without its processes, which wait for ever where psutil is not installed."""
+    """Megatron's writer without its processes: they wait for ever where psutil is not installed, and the one that holds
+    the queue of results imports torch anew, for each rank, and outlives a rank that is killed.
+    """
     from megatron.core.dist_checkpointing.strategies import filesystem_async
 
     writer = filesystem_async.FileSystemWriterAsync
@@ -85,10 +87,15 @@ def _writing_here() -> Iterator[None]:
                 return
         results.put(written)
 
-    kept = writer.__dict__["write_preloaded_data_multiproc"], filesystem_async._process_memory
+    changed = {"_process_memory": lambda: 0, "_get_write_results_queue": queue.Queue}
+    kept = {name: getattr(filesystem_async, name) for name in changed if hasattr(filesystem_async, name)}
+    kept_write = writer.__dict__["write_preloaded_data_multiproc"]
     writer.write_preloaded_data_multiproc = staticmethod(write)
-    filesystem_async._process_memory = lambda: 0
     try:
+        for name in kept:
+            setattr(filesystem_async, name, changed[name])
         yield
     finally:
-        writer.write_preloaded_data_multiproc, filesystem_async._process_memory = kept
+        writer.write_preloaded_data_multiproc = kept_write
+        for name, value in kept.items():
+            setattr(filesystem_async, name, value)

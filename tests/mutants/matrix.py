@@ -8,6 +8,7 @@ the new verdicts instead. Torch and Megatron are imported once; each mutant is c
 from __future__ import annotations
 
 import argparse
+import gc
 import importlib
 import json
 import multiprocessing
@@ -86,6 +87,7 @@ def preload() -> None:
     for package in (checkers, verify):
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             importlib.import_module(module.name)
+    gc.freeze()
 
 
 def main() -> int:
