@@ -14,11 +14,12 @@ from torch.overrides import TorchFunctionMode
 _CPU = torch.device("cpu")
 
 
+_NAMES = (str, torch.device)
+
+
 def _to_cpu(value):
-    if isinstance(value, str) and (value == "cuda" or value.startswith("cuda:")):
-        return "cpu"
-    if isinstance(value, torch.device) and value.type == "cuda":
-        return _CPU
+    if isinstance(value, _NAMES) and str(value).partition(":")[0] == "cuda":
+        return "cpu" if isinstance(value, str) else _CPU
     return value
 
 
@@ -28,8 +29,10 @@ class _CudaMeansCpu(TorchFunctionMode):
     def __torch_function__(self, func, types, args=(), kwargs=None):
         if func is torch.Tensor.cuda:
             return args[0]
-        kwargs = {name: _to_cpu(value) for name, value in (kwargs or {}).items()}
-        return func(*map(_to_cpu, args), **kwargs)
+        if kwargs:
+            kwargs = {name: _to_cpu(value) for name, value in kwargs.items()}
+            return func(*map(_to_cpu, args), **kwargs)
+        return func(*map(_to_cpu, args))
 
 
 class _NoFalseAlarm(logging.Filter):

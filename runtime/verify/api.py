@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -77,6 +78,9 @@ def preload() -> None:
             "megatron.core.transformer",
         ):
             importlib.import_module(name)
+        # torch asks for the module of every operator that the user's code defines, and the first to ask waits while
+        # the places of all modules are looked up.
+        inspect.getmodule(preload.__code__)
     except ModuleNotFoundError as error:
         raise UserError(
             f"verify needs {error.name}, which is not installed: pip install 'onescience-check[runtime]'"

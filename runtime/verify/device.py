@@ -21,6 +21,7 @@ _UNDECIDED = (
     "with arguments from the 'Meta' backend",
     "not been registered to Meta",
 )
+_NAMES = (str, torch.device)
 _MOST = 100  # times that one condition is taken as true: a loop may wait for it to become false
 _attention = F.scaled_dot_product_attention
 conditions: Counter[tuple[str, int]] = Counter()
@@ -62,10 +63,8 @@ def _attend(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, s
 
 
 def _to_meta(value):
-    if isinstance(value, str) and (value == "cuda" or value.startswith("cuda:")):
-        return "meta"
-    if isinstance(value, torch.device) and value.type == "cuda":
-        return torch.device("meta")
+    if isinstance(value, _NAMES) and str(value).partition(":")[0] == "cuda":
+        return "meta" if isinstance(value, str) else torch.device("meta")
     return value
 
 

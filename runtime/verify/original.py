@@ -53,9 +53,9 @@ def look(role: DryRun, script: Script) -> dict:
     original = original.to("meta")
     found["parameters"] = {name: tuple(p.shape) for name, p in original.named_parameters()}
     arguments = role.tracker.arguments.get(id(original), {})
-    refused: list[str] = []
+    own, refused = list(original.parameters()), []
     for shape in candidate_shapes(role.plan, arguments):
-        flops, kept = costs.counter(), costs.Kept(original.parameters())
+        flops, kept = costs.counter(), costs.Kept(own)
         try:
             with flops, kept.watching():
                 output = original(torch.empty(shape, device="meta"))

@@ -8,6 +8,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
 import torch
 import torch.distributed as dist
@@ -38,6 +39,7 @@ def check(run: SmallRun) -> None:
 @torch.no_grad()
 def _there_and_back(run: SmallRun, number: int, folder: Path) -> None:
     from megatron.core import dist_checkpointing
+    from megatron.core.dist_checkpointing.strategies import filesystem_async
 
     stage = run.stages[number]
     kept = {name: parameter.clone() for name, parameter in stage.named_parameters()}
@@ -45,7 +47,7 @@ def _there_and_back(run: SmallRun, number: int, folder: Path) -> None:
         folder.mkdir()
     dist.barrier()
     try:
-        with _writing_here():
+        with writing_here(filesystem_async):
             dist_checkpointing.save(stage.sharded_state_dict(), str(folder))
         for parameter in stage.parameters():
             parameter.fill_(_OTHER)
@@ -66,13 +68,11 @@ def _there_and_back(run: SmallRun, number: int, folder: Path) -> None:
 
 
 @contextlib.contextmanager
-def _writing_here() -> Iterator[None]:
+def writing_here(module: ModuleType) -> Iterator[None]:
     """Megatron's writer without its processes: they wait for ever where psutil is not installed, and the one that holds
     the queue of results imports torch anew, for each rank, and outlives a rank that is killed.
     """
-    from megatron.core.dist_checkpointing.strategies import filesystem_async
-
-    writer = filesystem_async.FileSystemWriterAsync
+    writer = module.FileSystemWriterAsync
 
     def write(transforms, use_msc, rank, buckets, results) -> None:
         written: dict = {}
@@ -88,14 +88,14 @@ def _writing_here() -> Iterator[None]:
         results.put(written)
 
     changed = {"_process_memory": lambda: 0, "_get_write_results_queue": queue.Queue}
-    kept = {name: getattr(filesystem_async, name) for name in changed if hasattr(filesystem_async, name)}
+    kept = {name: getattr(module, name) for name in changed if hasattr(module, name)}
     kept_write = writer.__dict__["write_preloaded_data_multiproc"]
     writer.write_preloaded_data_multiproc = staticmethod(write)
     try:
         for name in kept:
-            setattr(filesystem_async, name, changed[name])
+            setattr(module, name, changed[name])
         yield
     finally:
         writer.write_preloaded_data_multiproc = kept_write
         for name, value in kept.items():
-            setattr(filesystem_async, name, value)
+            setattr(module, name, value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import sys
 import traceback
@@ -27,8 +28,10 @@ def show_from(folder: Path) -> None:
     """Messages name files relative to this folder, whatever the working folder is by then."""
     global _base
     _base = folder
+    shown.cache_clear()
 
 
+@functools.cache
 def shown(path: str | Path) -> str:
     """A path relative to the folder of the command where it lies below it."""
     path = Path(path)
@@ -41,6 +44,7 @@ class Tracker:
     def __init__(self, plan: Plan) -> None:
         folders = [*plan.roots, *plan.renamed.values(), str(Path(plan.script).parent)]
         self.folders = [Path(folder).resolve() for folder in folders]
+        self.owned: dict[str, bool] = {}
         self.built: dict[int, tuple[str, int]] = {}
         self.arguments: dict[int, dict] = {}
         self.running: list[tuple[nn.Module, str]] = []
@@ -71,10 +75,12 @@ class Tracker:
 
     def owns(self, file: str) -> bool:
         """Whether a file is the user's."""
-        if file.startswith(("<", _OWN)) or "site-packages" in file:
-            return False
-        path = Path(file)
-        return any(path.is_relative_to(folder) for folder in self.folders)
+        known = self.owned.get(file)
+        if known is None:
+            is_other = file.startswith(("<", _OWN)) or "site-packages" in file
+            known = not is_other and any(Path(file).is_relative_to(folder) for folder in self.folders)
+            self.owned[file] = known
+        return known
 
     def _seen(self, module: nn.Module, frame: FrameType | None) -> None:
         """Note where `module` is built and with what: its own constructors are the frames whose `self` it is."""

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import time
+import types
 from pathlib import Path
 
 import pytest
@@ -93,3 +94,21 @@ def test_a_world_ends_with_the_rank_that_fails():
     assert time.monotonic() - started < 20
     assert "SIGKILL" in outcomes[0].death
     assert outcomes[1].death == "waits for a rank that failed"
+
+
+def test_a_rank_that_saves_starts_no_process_for_it():
+    pytest.importorskip("torch")
+    from onescience_check.runtime.verify.saving import writing_here
+
+    def start_process():
+        raise AssertionError("a process is started")
+
+    writer = type(
+        "FileSystemWriterAsync", (), {"write_preloaded_data_multiproc": staticmethod(start_process)}
+    )
+    module = types.SimpleNamespace(FileSystemWriterAsync=writer, _get_write_results_queue=start_process)
+    with writing_here(module):
+        results = module._get_write_results_queue()
+        writer.write_preloaded_data_multiproc([], False, 0, [], results)
+        assert results.get_nowait() == {}
+    assert module._get_write_results_queue is start_process
