@@ -34,6 +34,20 @@ def test_a_rank_of_the_gpu_harness_finds_its_modules(tmp_path: Path) -> None:
     assert done.stdout.count("--only") >= 2
 
 
+@pytest.mark.parametrize(("gpus", "most"), [(1, 1), (2, 2), (4, 4), (8, 8)])
+def test_the_gpu_harness_times_every_layout_that_the_gpus_hold(gpus: int, most: int) -> None:
+    pytest.importorskip("torch")
+    from benchmarks.gpu import models, run
+
+    steps = run._steps(Path("folder"), run.PHASES, gpus)
+    jobs = [job for step in steps for lane in step for job in lane]
+    timed = [word for job in jobs if "scaling" in job.name for word in job.words if word in models.LAYOUTS]
+    assert len(timed) == len(set(timed))
+    assert max((models.LAYOUTS[name].ranks for name in timed), default=1) == most
+    assert any("full, 4 ranks" in job.name for job in jobs) == (gpus >= 4)
+    assert any(job.name == "killed" for job in jobs) == (gpus >= 2)
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="cases run in forked processes")
 def test_a_few_cases_of_the_fuzzer(tmp_path: Path) -> None:
     done = python(

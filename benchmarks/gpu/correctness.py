@@ -33,9 +33,10 @@ from . import models
 LAYOUTS = {  # ranks: (tensor, pipeline, chunks per rank, window)
     1: [(1, 1)],
     2: [(2, 1), (1, 2), (1, 2, 2), (1, 1, None, 2)],
-    4: [(2, 2), (2, 2, 2), (2, 1, None, 2), (1, 2, None, 2)],
+    4: [(1, 4), (2, 2), (2, 2, 2), (2, 1, None, 2), (1, 2, None, 2)],
     8: [(2, 4)],
 }
+WIDE = {1: [(1, 1)], 4: [(4, 1)]}  # heads that four ranks can share
 COMPILED = {
     1: [(1, 1)],
     2: [(2, 1), (1, 1, None, 2)],
@@ -48,21 +49,25 @@ BFLOAT16_ROUNDING = 2.0**-8
 
 
 def main(folder: Path, size_name: str, device: str, kinds: list[str]) -> int:
-    """Check every layout of this world; 0 if all agree. Rank 0 writes FOLDER/correct<N>_<kinds>.json after each case.
+    """Check every layout of this world; 0 if all agree. Rank 0 writes a FOLDER/correct*.json after each case.
 
     kinds: "eager", "compiled" or both; compiled cases take long at the start, so they may run beside the others.
     """
     ranks = int(os.environ["WORLD_SIZE"])
+    plain = folder / size_name  # what the plain model of this size computes
+    plain.mkdir(exist_ok=True)
     size, rows = models.SIZES[size_name], []
-    cases = [(models.Layout(*sizes), name, False) for sizes in LAYOUTS[ranks] for name in DTYPES]
+    layouts = (WIDE if size_name == "wide" else LAYOUTS)[ranks]
+    cases = [(models.Layout(*sizes), name, False) for sizes in layouts for name in DTYPES]
     cases += [(models.Layout(*sizes), "bf16", True) for sizes in COMPILED.get(ranks, [])]
     for layout, name, compiled in cases:
         if ("compiled" if compiled else "eager") not in kinds:
             continue
         world = layout.start(device, name == "bf16")
         if ranks == 1 and not compiled:
-            _save_plain(folder, size, name, world.device)
+            _save_plain(plain, size, name, world.device)
         row = {
+            "size": size_name,
             "tp": layout.tensor,
             "wp": layout.window,
             "pp": layout.pipeline,
@@ -72,11 +77,11 @@ def main(folder: Path, size_name: str, device: str, kinds: list[str]) -> int:
             "backend": world.backend,
         }
         row |= {"ranks": ranks, "host_staged": world.host_staged}
-        row |= _check(folder, size, name, world, compiled)
+        row |= _check(plain, size, name, world, compiled)
         rows.append(row)
         if dist.get_rank() == 0:
             print(row, flush=True)
-            (folder / f"correct{ranks}_{'_'.join(kinds)}.json").write_text(json.dumps(rows))
+            (folder / f"correct_{size_name}{ranks}_{'_'.join(kinds)}.json").write_text(json.dumps(rows))
         mpu.destroy_model_parallel()
     failed = [row for row in rows if not row["passed"]]
     process_groups.destroy_process_groups()

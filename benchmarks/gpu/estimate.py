@@ -6,7 +6,7 @@ import math
 
 from onescience_check.reference_models.models.pangu.grids import token_grids
 
-from .models import FULL
+from .models import LAYOUTS, SIZES
 
 BYTES_PER_PARAMETER = 2 + 4 + 4 + 8  # bf16 weight; float32 master, gradient and two moments
 # What a block keeps for backward, in numbers per token and channel: both LayerNorm inputs and outputs, which
@@ -16,28 +16,28 @@ KEPT_BY_ALL, KEPT_SPLIT = 2 + 2, 3 + 1 + 4 + 4
 STAGES = ((2, 2), (0, 4), (0, 4), (2, 2))
 
 
-def activation_gib(stages, tensor: int = 1) -> float:
-    """GiB that one micro-batch leaves behind in the blocks of these stages."""
-    fine, coarse = (math.prod(grid) for grid in token_grids(FULL["img_size"], FULL["patch_size"]))
-    dim = FULL["embed_dim"]
+def activation_gib(stages, size: dict, tensor: int = 1, window: int = 1) -> float:
+    """GiB that one micro-batch leaves behind in the blocks of these stages, on one rank."""
+    fine, coarse = (math.prod(grid) / window for grid in token_grids(size["img_size"], size["patch_size"]))
+    dim = size["embed_dim"]
     kept = KEPT_BY_ALL + KEPT_SPLIT / tensor
     numbers = sum(STAGES[s][0] * fine * dim + STAGES[s][1] * coarse * 2 * dim for s in stages)
     return numbers * kept * 2 / 2**30
 
 
-def rank_gib(layout: str, rank: int, parameters: int) -> float:
+def rank_gib(name: str, pipeline_rank: int, parameters: int) -> float:
     """GiB of a rank at its fullest: parameters and the micro-batches that are under way."""
-    state = parameters * BYTES_PER_PARAMETER / 2**30
-    if layout == "one":
-        return state + activation_gib(range(4))
-    if layout == "tp2":
-        return state + activation_gib(range(4), tensor=2)
-    if layout == "wp2":  # half of the tokens, all of the weights
-        return state + activation_gib(range(4)) / 2
-    if layout == "pp2":  # 1F1B: rank r of p holds p - r micro-batches
-        return state + (2 - rank) * activation_gib((2 * rank, 2 * rank + 1))
-    # Interleaved 1F1B warms up with 2 (p - r - 1) + (chunks - 1) p passes and adds one before each backward.
-    passes = 2 * (2 - rank - 1) + 2 + 1
-    own = (rank, rank + 2)
-    first = min(passes, 2 + (passes > 4))  # passes go round the chunks in groups of p = 2
-    return state + first * activation_gib(own[:1]) + (passes - first) * activation_gib(own[1:])
+    layout = LAYOUTS[name]
+    ranks, chunks = layout.pipeline, layout.chunks or 1
+    later = ranks - pipeline_rank - 1  # ranks behind this one
+    if chunks == 1:  # 1F1B
+        passes = later + 1
+    else:  # interleaved 1F1B warms up with so many passes, and adds one before each backward
+        passes = 2 * later + (chunks - 1) * ranks + 1
+    held = len(STAGES) // (ranks * chunks)
+    total = parameters * BYTES_PER_PARAMETER / 2**30
+    for number in range(passes):
+        chunk = number // ranks % chunks  # passes go round the chunks in groups of as many as there are ranks
+        first = (chunk * ranks + pipeline_rank) * held
+        total += activation_gib(range(first, first + held), SIZES[layout.size], layout.tensor, layout.window)
+    return total

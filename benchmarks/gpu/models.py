@@ -30,7 +30,8 @@ SMALL = FULL | {
     "depths": (2, 4, 4, 2),
 }
 TINY = SMALL | {"img_size": (37, 96), "embed_dim": 32, "num_heads": (2, 2, 2, 2), "depths": (1, 2, 2, 1)}
-SIZES = {"full": FULL, "small": SMALL, "tiny": TINY}
+WIDE = FULL | {"embed_dim": 256, "num_heads": (8, 16, 16, 8)}  # four ranks cannot share six heads
+SIZES = {"full": FULL, "wide": WIDE, "small": SMALL, "tiny": TINY}
 
 
 class Layout(NamedTuple):
@@ -40,6 +41,11 @@ class Layout(NamedTuple):
     pipeline: int = 1
     chunks: int | None = None
     window: int = 1
+    size: str = "full"
+
+    @property
+    def ranks(self) -> int:
+        return self.tensor * self.pipeline * self.window
 
     def start(self, device: str, bf16: bool) -> process_groups.World:
         """Parse flags that say so, and split the world."""
@@ -52,6 +58,30 @@ class Layout(NamedTuple):
         return process_groups.initialize_process_groups(
             self.tensor, self.pipeline, self.chunks, device=device, window_parallel_size=self.window
         )
+
+
+# What is timed, by name: on as many GPUs as a layout has ranks.
+LAYOUTS = {
+    "one": Layout(),
+    "tp2": Layout(tensor=2),
+    "wp2": Layout(window=2),
+    "pp2": Layout(pipeline=2),
+    "pp2_interleaved": Layout(pipeline=2, chunks=2),
+    "pp4": Layout(pipeline=4),
+    "tp2_pp2": Layout(tensor=2, pipeline=2),
+    "tp2_pp2_interleaved": Layout(tensor=2, pipeline=2, chunks=2),
+    "wp2_pp2": Layout(window=2, pipeline=2),
+    "one_wide": Layout(size="wide"),
+    "tp4_wide": Layout(tensor=4, size="wide"),
+    "tp2_pp4": Layout(tensor=2, pipeline=4),
+    "wp2_pp4": Layout(window=2, pipeline=4),
+}
+
+
+def without_pipeline(layout: Layout) -> str | None:
+    """Name of the layout that splits what this one splits, but for the stages."""
+    wanted = layout._replace(pipeline=1, chunks=None)
+    return next((name for name, other in LAYOUTS.items() if other == wanted), None)
 
 
 def plain(size: dict, device, dtype) -> Pangu:

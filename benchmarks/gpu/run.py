@@ -2,8 +2,8 @@
 
     python -m benchmarks.gpu.run [--output FOLDER] [--only PHASE ...] [--commit ID]
 
-Run it in the repository with the package installed (``pip install .[runtime]``). One or two GPUs; a
-second GPU adds NCCL parity and scaling.
+Run it in the repository with the package installed (``pip install .[runtime]``), on any number of GPUs: two add parity
+over NCCL and scaling, four and eight the layouts of so many ranks and parity at full size.
 """
 
 import argparse
@@ -21,9 +21,10 @@ from pathlib import Path
 import torch
 
 from . import table
+from .models import LAYOUTS
 
-PHASES = ("speed", "scaling", "curves", "correctness")
-# Ranks, and what they check: what a compiler works on for long has processes of its own.
+PHASES = ("speed", "scaling", "curves", "correctness", "full", "killed")
+# Ranks, and what they check: what a compiler works on for long has processes of its own. Ranks may share a GPU.
 CORRECTNESS = (
     (1, ("eager", "compiled")),
     (2, ("eager",)),
@@ -31,7 +32,7 @@ CORRECTNESS = (
     (4, ("eager",)),
     (8, ("eager",)),
 )
-TWO_GPUS = ("tp2", "wp2", "pp2", "pp2_interleaved")
+FULL_CORRECTNESS = (("full", (1, 4, 8)), ("wide", (1, 4)))  # sizes and ranks, a GPU for each
 
 
 def main() -> int:
@@ -54,12 +55,13 @@ def main() -> int:
         "torch": torch.__version__,
         "failures": [],
     }
-    if gpus == 1 and set(options.only) == {"scaling"}:
-        print("error: scaling needs two GPUs, and there is one", file=sys.stderr)
-        return 1
+    for phase, needed in (("scaling", 2), ("killed", 2), ("full", 4)):
+        if gpus < needed and set(options.only) == {phase}:
+            print(f"error: {phase} needs {needed} GPUs or more, and there are {gpus}", file=sys.stderr)
+            return 1
     with tempfile.TemporaryDirectory() as name:
         result["target"] = str(options.output / f"gpu-{result['date']}.json")
-        for lanes in _steps(Path(name), options.only, min(gpus, 2)):
+        for lanes in _steps(Path(name), options.only, gpus):
             with ThreadPoolExecutor(len(lanes)) as pool:
                 for errors in pool.map(lambda lane: [job.run() for job in lane], lanes):
                     result["failures"] += filter(None, errors)
@@ -103,31 +105,56 @@ def _steps(folder: Path, only, gpus: int) -> list[list[list[Job]]]:
 
     What is timed has a GPU, or both, to itself; what is not timed shares them at the end.
     """
-    chosen = os.environ.get("CUDA_VISIBLE_DEVICES", "0,1").split(",")
-    first, last = ({"CUDA_VISIBLE_DEVICES": chosen[gpu]} for gpu in (0, gpus - 1))
+    chosen = os.environ.get("CUDA_VISIBLE_DEVICES", ",".join(map(str, range(gpus)))).split(",")
+    first, last = ({"CUDA_VISIBLE_DEVICES": chosen[gpu]} for gpu in (0, min(gpus, 2) - 1))
     speed = Job("speed", _module("speed", folder), first | {"MASTER_PORT": "29511"}, 300)
-    one = Job("scaling, one GPU", _ranks(1, "scaling", folder, "one"), last, 200)
-    two = Job("scaling, two GPUs", _ranks(2, "scaling", folder, *TWO_GPUS), {}, 300)
+    one = _timed(1, folder, ["one"])
+    one.environment = last
+    scaling = [[one]] + [
+        [_timed(ranks, folder, names)]
+        for ranks in (1, 2, 4, 8)
+        if ranks <= gpus and (names := [name for name in _layouts(gpus) if LAYOUTS[name].ranks == ranks])
+    ]
     curves = Job("loss curves", _module("curves", folder), last | {"MASTER_PORT": "29512"}, 200)
-    plain, *parallel = (
-        Job(
-            f"correctness, {ranks} ranks, {' and '.join(kinds)}",
-            _ranks(ranks, "correctness", folder, "small", "cuda", *kinds),
-            {},
-            300,
-        )
-        for ranks, kinds in CORRECTNESS
-    )
+    plain, *parallel = (_checked(ranks, folder, "small", kinds) for ranks, kinds in CORRECTNESS)
     plain.environment = last
-    if gpus > 1 and set(PHASES) <= set(only):
-        return [[[speed], [one]], [[two]], [[curves], [plain]], [[job] for job in parallel]]
     steps = {
         "speed": [[[speed]]],
-        "scaling": [[[one]], [[two]]] if gpus > 1 else [],
+        "scaling": [[lane] for lane in scaling] if gpus > 1 else [],
         "curves": [[[curves]]],
         "correctness": [[[plain]], [[job] for job in parallel]],
+        "full": [
+            [[_checked(ranks, folder, size, ("eager",), limit=600)]]
+            for size, worlds in FULL_CORRECTNESS
+            for ranks in worlds
+            if gpus >= 4 and ranks <= gpus
+        ],
+        "killed": [[[Job("killed", _module("killed", folder, min(gpus, 8)), {}, 500)]]] if gpus > 1 else [],
     }
+    if gpus > 1 and {"speed", "scaling", "curves", "correctness"} <= set(
+        only
+    ):  # what needs one GPU shares the time
+        steps |= {"speed": [[[speed], [one]]], "scaling": steps["scaling"][1:]}
+        steps |= {"curves": [[[curves], [plain]]], "correctness": steps["correctness"][1:]}
     return [step for phase in PHASES if phase in only for step in steps[phase]]
+
+
+def _layouts(gpus: int) -> list[str]:
+    """What is timed on so many GPUs beside "one"; other sizes than the full one from four GPUs on."""
+    return [
+        name
+        for name, layout in LAYOUTS.items()
+        if name != "one" and layout.ranks <= gpus and (layout.size == "full" or gpus >= 4)
+    ]
+
+
+def _timed(ranks: int, folder: Path, names: list[str]) -> Job:
+    return Job(f"scaling, {', '.join(names)}", _ranks(ranks, "scaling", folder, *names), {}, 400)
+
+
+def _checked(ranks: int, folder: Path, size: str, kinds, limit: float = 300) -> Job:
+    words = _ranks(ranks, "correctness", folder, size, "cuda", *kinds)
+    return Job(f"correctness, {size}, {ranks} ranks, {' and '.join(kinds)}", words, {}, limit)
 
 
 def _write(folder: Path, result: dict) -> str:
@@ -138,7 +165,7 @@ def _write(folder: Path, result: dict) -> str:
     result["scaling"] = {
         path.stem[8:]: json.loads(path.read_text()) for path in folder.glob("scaling_*.json")
     }
-    for name in ("speed", "curves"):
+    for name in ("speed", "curves", "killed"):
         path = folder / f"{name}.json"
         result[name] = json.loads(path.read_text()) if path.is_file() else None
     text = table.render(result)

@@ -1,4 +1,4 @@
-"""Two GPUs at full size, bf16, compiled: tensor and pipeline parallelism against one GPU.
+"""Several GPUs at full size, bf16, compiled: tensor, window and pipeline parallelism against one GPU.
 
 launch --nproc-per-node N scaling.py FOLDER LAYOUT ...      writes a FOLDER/scaling_LAYOUT.json for each
 """
@@ -24,14 +24,7 @@ from onescience_check.runtime.training.optimizer import MasterWeightAdamW
 
 from . import measure, models
 
-LAYOUTS = {
-    "one": models.Layout(),
-    "tp2": models.Layout(tensor=2),
-    "wp2": models.Layout(window=2),
-    "pp2": models.Layout(pipeline=2),
-    "pp2_interleaved": models.Layout(pipeline=2, chunks=2),
-}
-MICRO_BATCHES = 8
+MICRO_BATCHES, OF_PIPELINES = (1, 8), (4, 8, 16)
 REPEATS = 5
 
 
@@ -46,9 +39,9 @@ def main(folder: Path, layouts: list[str]) -> None:
 
 
 def _measure(folder: Path, layout: str) -> None:
-    tensor, pipeline = LAYOUTS[layout][:2]
-    world = LAYOUTS[layout].start("cuda", bf16=True)
-    size = models.FULL
+    tensor, pipeline = models.LAYOUTS[layout][:2]
+    world = models.LAYOUTS[layout].start("cuda", bf16=True)
+    size = models.SIZES[models.LAYOUTS[layout].size]
     chunks = [chunk.to(world.device) for chunk in build_chunks(models.stage_provider(size))]
     for chunk in chunks:
         compile_parts(chunk)
@@ -78,9 +71,7 @@ def _measure(folder: Path, layout: str) -> None:
         return _now() - started
 
     result = {"layout": layout, "parameters": sum(p.numel() for p in parameters.values())}
-    for count in (1, MICRO_BATCHES):
-        if count == 1 and pipeline > 1:
-            continue
+    for count in MICRO_BATCHES if pipeline == 1 else OF_PIPELINES:
         for _ in range(2):
             step(count)
         torch.cuda.reset_peak_memory_stats()
@@ -90,7 +81,7 @@ def _measure(folder: Path, layout: str) -> None:
         # What a graph holds counts as reserved, not as allocated.
         peak = torch.cuda.max_memory_reserved if pipeline == 1 else torch.cuda.max_memory_allocated
         result[f"peak_gib_{count}"] = peak() / 2**30
-    result |= measure.kernel_table(lambda: step(1 if pipeline == 1 else MICRO_BATCHES))
+    result |= measure.kernel_table(lambda: step(1 if pipeline == 1 else 8))
     if pipeline > 1:
         shapes = chunks[0].shapes
         result["boundary_bytes"] = 2 * shapes.message_shape(1)[2]

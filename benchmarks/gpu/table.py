@@ -1,6 +1,7 @@
 """The results as tables for people."""
 
 from . import estimate
+from .models import LAYOUTS, without_pipeline
 
 
 def render(result: dict) -> str:
@@ -19,6 +20,8 @@ def render(result: dict) -> str:
         parts += _scaling(result["scaling"])
     if result.get("correctness"):
         parts += _correctness(result["correctness"])
+    if result.get("killed"):
+        parts += _killed(result["killed"])
     if result.get("curves"):
         curves = result["curves"]
         rows = [
@@ -73,41 +76,43 @@ def _blocks(speed: dict) -> list[str]:
 
 def _scaling(scaling: dict) -> list[str]:
     rows = []
-    for name, ranks in sorted(scaling.items()):
-        one, row = scaling.get("one"), ranks[0]
-        cells = [name]
-        for count in (1, 8):
-            if f"ms_{count}" not in row:
-                cells += ["", ""]
-                continue
-            cells += [
-                f"{row[f'ms_{count}']:.0f} ({row[f'spread_{count}']:.1%})",
-                f"{one[0][f'ms_{count}'] / row[f'ms_{count}']:.2f} x" if one else "",
-            ]
-        if name.startswith("pp2") and one:
-            chunks = 2 if "interleaved" in name else 1
-            ideal = 1 / (1 + 8 * chunks)  # (p - 1) / (m + p - 1) in units of a chunk
-            bubble = 1 - one[0]["ms_8"] / (2 * row["ms_8"])
-            cells += [f"{bubble:.1%} ({ideal:.1%})", f"{(1 - bubble) / (1 - ideal):.1%}"]
-        else:
-            cells += ["", ""]
+    for name, ranks in sorted(scaling.items(), key=lambda item: list(LAYOUTS).index(item[0])):
+        layout, row = LAYOUTS[name], ranks[0]
+        counts = sorted(int(key[3:]) for key in row if key.startswith("ms_"))
+        one = scaling.get(f"one{'_wide' if layout.size == 'wide' else ''}")
+        base = scaling.get(without_pipeline(layout) or "")
         sending = sum(k["ms"] for k in row["kernels"] if "nccl" in k["kernel"])
-        cells.append(f"{sending:.0f} of {row['kernel_ms']:.0f}" if len(ranks) > 1 else "")
-        peaks = [rank["peak_gib_8"] for rank in ranks]
-        guesses = [estimate.rank_gib(name, number, rank["parameters"]) for number, rank in enumerate(ranks)]
-        cells += [" / ".join(f"{value:.1f}" for value in values) for values in (peaks, guesses)]
-        rows.append(cells)
+        first_of_stage = ranks[:: len(ranks) // layout.pipeline]
+        for count in counts:
+            time = row[f"ms_{count}"]
+            cells = [name, count, f"{time:.0f} ({row[f'spread_{count}']:.1%})"]
+            cells.append(f"{_milliseconds(one[0], count) / time:.2f} x" if one else "")
+            if layout.pipeline > 1 and base:
+                bubble = 1 - _milliseconds(base[0], count) / (layout.pipeline * time)
+                steps = count * (layout.chunks or 1)  # (p - 1) / (m + p - 1) in units of a chunk
+                ideal = (layout.pipeline - 1) / (steps + layout.pipeline - 1)
+                cells += [f"{bubble:.1%} ({ideal:.1%})", f"{(1 - bubble) / (1 - ideal):.1%}"]
+            else:
+                cells += ["", ""]
+            peaks = [rank[f"peak_gib_{count}"] for rank in first_of_stage]
+            guesses = [
+                estimate.rank_gib(name, n, rank["parameters"]) for n, rank in enumerate(first_of_stage)
+            ]
+            cells += [" / ".join(f"{value:.1f}" for value in values) for values in (peaks, guesses)]
+            profiled = count == (1 if layout.pipeline == 1 else 8) and len(ranks) > 1
+            rows.append([*cells, f"{sending:.0f} of {row['kernel_ms']:.0f}" if profiled else ""])
     head = [
         "layout",
-        "ms, 1 micro-batch (spread)",
-        "speed-up",
-        "ms, 8",
-        "speed-up",
+        "micro-batches",
+        "ms a step (spread)",
+        "against one GPU",
         "idle share (bubble)",
         "of what it allows",
+        "peak GiB of each stage",
+        "estimate",
         "ms in NCCL's kernels, of all",
     ]
-    parts = ["## Two GPUs, compiled\n", _rows([*head, "peak GiB per rank", "estimate"], rows)]
+    parts = ["## Several GPUs, compiled\n", _rows(head, rows)]
     sent = next(
         (ranks[0]["boundary_bytes"] for ranks in scaling.values() if "boundary_bytes" in ranks[0]), None
     )
@@ -121,9 +126,18 @@ def _scaling(scaling: dict) -> list[str]:
     return parts
 
 
+def _milliseconds(row: dict, count: int) -> float:
+    """Of a step of so many micro-batches: measured, or as the largest number that was."""
+    if f"ms_{count}" in row:
+        return row[f"ms_{count}"]
+    most = max(int(key[3:]) for key in row if key.startswith("ms_"))
+    return row[f"ms_{most}"] * count / most
+
+
 def _correctness(rows: list[dict]) -> list[str]:
     lines = [
         [
+            row.get("size", "small"),
             f"{row['tp']} x {row['wp']} x {row['pp']}, {row['chunks']}",
             row["dtype"] + (", compiled" if row["compiled"] else ""),
             row["backend"] + (", through host" if row["host_staged"] else ""),
@@ -134,6 +148,7 @@ def _correctness(rows: list[dict]) -> list[str]:
         for row in rows
     ]
     head = [
+        "size",
         "tp x windows x pp, chunks per rank",
         "dtype",
         "backend",
@@ -142,3 +157,15 @@ def _correctness(rows: list[dict]) -> list[str]:
         "passed",
     ]
     return ["## Parallel against plain\n", _rows(head, lines)]
+
+
+def _killed(row: dict) -> list[str]:
+    said = row["message"].replace("`", "'")
+    return [
+        "## A rank is killed\n",
+        f"{row['ranks']} ranks, tp {row['tp']} x pp {row['pp']}: rank {row['victim']} was killed after iteration "
+        f"{row['iteration']}; {row['seconds']:.1f} s later all had ended, the launcher with status "
+        f"{row['status']}: `{said}`. "
+        f"Resumed from iteration {row['resumed_from']}, {'the same losses' if row['same_losses'] else 'OTHER LOSSES'} "
+        f"to the last digit as in one go, {row['iterations']} iterations.\n",
+    ]
