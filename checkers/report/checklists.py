@@ -122,7 +122,7 @@ TENSOR = (
           "sp-dropout-not-forked sp-gather-grad-of-replicated local-grad-norm grad-norm-counts-replicas "
           "none-on-some-ranks stage-only-attribute-used seed-of-wrong-axis stages-seeded-alike tied-weight-unsynced "
           "replicated-parameter-unsynced same-init-on-all-ranks collective-result-discarded sharded-parameter-unmarked "
-          "rng-fork-misplaced dropout-in-evaluation marked-gradients-unsummed "
+          "rng-fork-misplaced dropout-in-evaluation mode-not-switched marked-gradients-unsummed "
           "auxiliary-loss-dropped offset-ignored rng-tracker-not-seeded clipped-before-complete "
           "collective-without-autograd partition-mark-wrong local-reduction-used column-input-not-copied "
           "rank-offset-missing share-divided-again rank-part-misplaced index-not-local "
@@ -156,7 +156,8 @@ TRAINING = (
     Check("is_distributed = True is set", "3.4", "provider-not-distributed dataset-read-by-one-rank",
           training.pretrain),
     Check("pretrain gets its keywords, model_type=None and dataloader_type cyclic", "3.4",
-          "pretrain-call-incomplete option-never-read warmup-ignored default-overridden checkpoint-model-not-list",
+          "pretrain-call-incomplete option-never-read option-value-unknown warmup-ignored default-overridden "
+          "checkpoint-model-not-list",
           training.pretrain),
     Check("Imports come from the framework, and model_provider has its signature", "3, 3.1",
           "foreign-training-import import-not-exported model-provider-signature multi-tensor-on-stock-schedule",

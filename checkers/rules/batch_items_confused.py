@@ -122,13 +122,12 @@ class BatchItemsConfused(Rule):
 def _has_target(script: TrainingScript) -> bool:
     """Whether every data set that the script names gives pairs."""
     named = [script.project.resolve(script.module, name) for name in script.module.bindings if "Data" in name]
-    classes = [ref for ref in named if isinstance(ref, ClassFacts)] + [
-        cls for cls in script.module.classes.values() if "__getitem__" in cls.methods
-    ]
+    classes = [ref for ref in named if isinstance(ref, ClassFacts)] + [*script.module.classes.values()]
+    methods = [script.project.method(cls, "__getitem__") for cls in classes]
     given = [
         node.value
-        for cls in classes
-        for node in (walk(cls.methods["__getitem__"]) if "__getitem__" in cls.methods else ())
+        for method in methods
+        for node in (walk(method[1]) if method is not None else ())
         if isinstance(node, ast.Return) and node.value is not None
     ]
     return bool(given) and all(isinstance(value, ast.Tuple) and len(value.elts) >= 2 for value in given)

@@ -6,9 +6,14 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..finding import Finding
+from ..language import tr
 from ..rule import Rule, Symptom
 from ..tpstate.events import BiasOnPartial
-from ..tpstate.verdicts import by_site, evidence, first_certain, owner_name, site_place, why
+from ..tpstate.inputs import layer_row
+from ..tpstate.layers import label
+from ..tpstate.parameter_events import WeightTaken
+from ..tpstate.provider_table import ROW
+from ..tpstate.verdicts import at, by_site, evidence, first_certain, owner_name, site_place, why
 
 if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
@@ -74,3 +79,24 @@ class BiasAddedBeforeReduce(Rule):
                 yield self.finding(
                     site_place(event.site), object=owner_name(event), evidence=evidence(why(event.tensor))
                 )
+        for taken in by_site(analysis.log.events, WeightTaken):
+            weight = first_certain(taken)
+            row = layer_row(weight.layer) if weight is not None and weight.has_bias else None
+            if weight is None or row is None or row.kind != ROW or _is_its_own(analysis, weight):
+                continue
+            if any(event.mark in analysis.interpreter.reduced for event in taken):
+                text = tr(
+                    "`%(layer)s` is built here: its weight is split over the inputs",
+                    layer=label(weight.layer),
+                )
+                yield self.finding(
+                    site_place(weight.site),
+                    object=owner_name(weight),
+                    evidence=(at(weight.layer.made_at, text),),
+                )
+
+
+def _is_its_own(analysis: Analysis, event: WeightTaken) -> bool:
+    """Whether the layer itself adds its bias."""
+    cls = event.layer.cls.facts
+    return cls is not None and event.owner in analysis.project.mro(cls)

@@ -6,12 +6,14 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ..facts.module import ModuleFacts
 from ..facts.nodes import as_code, walk
 from ..finding import Finding
 from ..language import tr
 from ..project.project import Project, dotted_name
 from ..project.stages import Family, Stages
 from ..rule import Rule, Scope, Symptom
+from ..tpstate.events import Site
 from ..tpstate.stage_models import Stack, integer, stacks
 from ..tpstate.verdicts import at, site_place
 
@@ -106,7 +108,24 @@ class BlockNumbersRestart(Rule):
         numbered = _numbering(analysis.project, stack)
         if numbered is None:
             return
-        first, period = numbered
+        first, period, counted = numbered
+        if counted is not None and period is not None:
+            yield self.finding(
+                site_place(stack.site),
+                object=family.name,
+                advice="Let the number in the whole layer decide, not `%(index)s`.",
+                evidence=(at(counted, tr("counts from the first block of a stage")),),
+                problem=tr(
+                    "the kinds of the blocks of `%(attr)s` begin anew on this stage: they are those of the whole "
+                    "layer only where a multiple of %(period)s of its blocks lies before, %(done)s with the default "
+                    "arguments",
+                    attr=stack.attr,
+                    period=period,
+                    done=done,
+                ),
+                index=as_code(counted.node.left) if isinstance(counted.node, ast.BinOp) else "",
+            )
+            return
         if first is None and period is not None and done % period == 0:
             return
         start = 0 if first is None else integer(stack.given.get(first))
@@ -135,30 +154,44 @@ class BlockNumbersRestart(Rule):
         )
 
 
-def _numbering(project: Project, stack: Stack) -> tuple[str | None, int | None] | None:
-    """The parameter with the number of the first block, and after how many blocks their kinds repeat; None for that
-    where the number only names the blocks. None where the number of a block decides nothing."""
+def _numbering(project: Project, stack: Stack) -> tuple[str | None, int | None, Site | None] | None:
+    """The parameter with the number of the first block, after how many blocks their kinds repeat (None where the number
+    only names the blocks), and where that parameter is taken off again. None where no number decides anything."""
     classes = [module.classes[stack.style] for module in project.modules if stack.style in module.classes]
     init = project.method(classes[0], "__init__") if len(classes) == 1 else None
     if init is None:
         return None
     names = {arg.arg for arg in (*init[1].args.args, *init[1].args.kwonlyargs)}
+    module = init[0].module
     for node in walk(init[1]):
         if isinstance(node, ast.DictComp) and (offset := _named_from(node, names)) is not None:
-            return offset, None
+            counted = [_remainder(node, as_code(part.target)) for part in node.generators]
+            return offset, *_restarting(counted[0], module)
         loops = node.generators if isinstance(node, ast.ListComp | ast.GeneratorExp | ast.DictComp) else []
         for target, source in [(part.target, part.iter) for part in loops] + (
             [(node.target, node.iter)] if isinstance(node, ast.For) else []
         ):
-            period = _period(node, as_code(target))
-            is_range = isinstance(source, ast.Call) and dotted_name(source.func) == "range"
-            if period is None or not is_range or not isinstance(source, ast.Call) or len(source.args) > 2:
+            if (
+                not isinstance(source, ast.Call)
+                or dotted_name(source.func) != "range"
+                or len(source.args) > 2
+            ):
+                continue
+            index, first = as_code(target), dotted_name(source.args[0]) if len(source.args) == 2 else None
+            if first in names and (again := _remainder(node, f"{index} - {first}")) is not None:
+                return first, *_restarting(again, module)
+            period = _period(_remainder(node, index))
+            if period is None:
                 continue
             if len(source.args) == 1:
-                return None, period
-            first = dotted_name(source.args[0])
-            return (first, period) if first in names else None
+                return None, period, None
+            return (first, period, None) if first in names else None
     return None
+
+
+def _restarting(counted: ast.BinOp | None, module: ModuleFacts) -> tuple[int | None, Site | None]:
+    """After how many blocks kinds repeat that are counted from the first block of a stage, and where."""
+    return (_period(counted), Site(module, counted)) if counted is not None else (None, None)
 
 
 def _named_from(node: ast.DictComp, names: set[str]) -> str | None:
@@ -172,10 +205,14 @@ def _named_from(node: ast.DictComp, names: set[str]) -> str | None:
     return None
 
 
-def _period(node: ast.AST, name: str) -> int | None:
+def _remainder(node: ast.AST, name: str) -> ast.BinOp | None:
     """`index % 2` in a loop over `index`."""
     for part in walk(node):
         if isinstance(part, ast.BinOp) and isinstance(part.op, ast.Mod) and as_code(part.left) == name:
-            right = part.right
-            return right.value if isinstance(right, ast.Constant) and isinstance(right.value, int) else None
+            return part
     return None
+
+
+def _period(remainder: ast.BinOp | None) -> int | None:
+    right = remainder.right if remainder is not None else None
+    return right.value if isinstance(right, ast.Constant) and isinstance(right.value, int) else None

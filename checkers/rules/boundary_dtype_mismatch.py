@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -11,11 +12,13 @@ from ..language import tr
 from ..project.boundary import Boundaries, Sent, StageFlow
 from ..project.originals import Originals
 from ..rule import Rule, Symptom
+from ..spmd.frames import Frame, functions
 from ..tpstate.verdicts import place_of
 
 if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
 
+_BUFFERS = re.compile(r"pipeline_dtype=")
 _CONVERTS = re.compile(r"\.half\(|\.double\(|float16|float64|\.to\(dtype|autocast")
 
 
@@ -32,8 +35,8 @@ class BoundaryDtypeMismatch(Rule):
     symptom = Symptom.HANG
     runtime = "training hangs before the first step; NCCL watchdog after its timeout"
     limits = (
-        "The type must be written: `.long()`, `dtype=torch.bool`, a comparison, sizes in `torch.tensor`. "
-        "Silent on last stages."
+        "The type must be written: `.long()`, `dtype=torch.bool`, a comparison, sizes in `torch.tensor`, or "
+        "`pipeline_dtype` beside `params_dtype`. Silent on last stages."
     )
     guide = "1.4: only tensors of the pipeline cross stages"
 
@@ -105,6 +108,28 @@ class BoundaryDtypeMismatch(Rule):
             for sent in flow.sent() if flow.sends else ():
                 if sent.count > 1 or flow.stage.family.ordered:
                     yield from self._judge(flow, sent)
+        for frame in functions(analysis.project, _BUFFERS):
+            for call in frame.scope.calls:
+                yield from self._configured(frame, call)
+
+    def _configured(self, frame: Frame, call: ast.Call) -> Iterator[Finding]:
+        """A configuration whose buffers are of one type, and whose parameters of another, written beside each other."""
+        given = {word.arg: word.value for word in call.keywords}
+        buffers, params = given.get("pipeline_dtype"), given.get("params_dtype")
+        if buffers is None or params is None:
+            return
+        received, sent = _types(buffers, frame), _types(params, frame)
+        if received and sent and (received.isdisjoint(sent) or (len(received) == 1 and sent > received)):
+            yield self.finding(
+                place_of(frame.module, buffers),
+                object=ast.unparse(call.func),
+                message="the receive buffers are %(received)s, and the parameters, so what stages send, may be "
+                "%(sent)s",
+                advice="Write `pipeline_dtype=%(params)s`, as for the parameters.",
+                received=", ".join(sorted(received)),
+                sent=", ".join(sorted(sent - received)),
+                params=ast.unparse(params),
+            )
 
     def _judge(self, flow: StageFlow, sent: Sent) -> Iterator[Finding]:
         dtype, other = sent.origin.dtype, tr("the receive buffer has the pipeline dtype")
@@ -136,6 +161,18 @@ class BoundaryDtypeMismatch(Rule):
         name = sent.name or tr("element %(index)s", index=sent.index)
         cls = flow.stage.cls.name
         yield self.finding(where, object=cls, cls=cls, name=name, dtype=text, other=other, repair=fix)
+
+
+def _types(node: ast.expr, frame: Frame) -> frozenset[str]:
+    """The types of torch that an expression may be; empty where that cannot be told."""
+    name = frame.external(node)
+    if name.startswith("torch.") and name.count(".") == 1:
+        return frozenset({name})
+    if isinstance(node, ast.IfExp):
+        parts = [_types(part, frame) for part in (node.body, node.orelse)]
+    else:
+        parts = [_types(value, where) for value, where in frame.definitions(node)]
+    return frozenset().union(*parts) if parts and all(parts) else frozenset()
 
 
 def _only_here(flow: StageFlow) -> bool:

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..finding import Finding
-from ..language import tr
 from ..rule import Rule, Symptom
+from ..spmd.axes import last_name
 from ..spmd.collectives import torch_name
 from ..spmd.frames import Frame, functions
 from ..spmd.names import TORCH_COLLECTIVES
@@ -19,16 +19,19 @@ from ..tpstate.verdicts import place_of
 if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
 
-_ASYNC = re.compile(r"async_op\s*=\s*True|\birecv\(")
+_ASYNC = re.compile(r"async_op\s*=\s*True|irecv")
 
 
 class CollectiveNeverAwaited(Rule):
-    """A collective is started asynchronously, and its handle is thrown away while the tensor is used."""
+    """A collective or receive is started asynchronously, and its handle is thrown away while the tensor is used."""
 
     code, symbol = "E7753", "collective-never-awaited"
     message = "`%(call)s` runs asynchronously, its handle is never waited for, and `%(name)s` is read at line %(line)s"
     advice = "Keep what the call returns and `wait()` for it before `%(name)s` is read, or leave out `async_op=True`."
-    why = "With `async_op=True` the call returns at once; the tensor holds the result only after `wait()`."
+    why = (
+        "With `async_op=True`, and in `irecv` and `batch_isend_irecv`, the call returns at once; the tensor holds the "
+        "result only after `wait()`."
+    )
     symptom = Symptom.WRONG_NUMBERS
     runtime = "Now and then the value of this rank alone is read; which steps it hits depends on timing."
     limits = "Where the handle goes nowhere, or into a name nothing reads, and the function reads the tensor below."
@@ -58,37 +61,43 @@ class CollectiveNeverAwaited(Rule):
         for frame in functions(analysis.project, _ASYNC):
             for node in frame.scope.nodes:
                 call = node.value if isinstance(node, ast.Expr | ast.Assign) else None
-                if (
-                    not isinstance(call, ast.Call)
-                    or not _is_started(call, frame)
-                    or not _is_lost(node, frame)
-                ):
+                if not isinstance(call, ast.Call) or not call.args or not _is_lost(node, frame):
                     continue
-                target = call.args[0] if call.args else None
-                is_receive = torch_name(call, frame) == "irecv"
-                read = _read_below(target, call, frame) if isinstance(target, ast.Name) else None
-                if read is not None and isinstance(target, ast.Name):
+                filled = _filled(call, frame)
+                reads = [read for target in filled if (read := _read_below(target, call, frame)) is not None]
+                if reads:
+                    is_collective = torch_name(call, frame) in TORCH_COLLECTIVES
                     yield self.finding(
                         place_of(frame.module, call),
                         object=frame.scope.function.name if frame.scope.function is not None else "",
+                        advice=None
+                        if is_collective
+                        else "Keep what the call returns, and `wait()` for each of it first.",
                         call=ast.unparse(call)[:80],
-                        name=target.id,
-                        line=read.lineno,
-                        fix=None if is_receive else unsafe(replace(frame.module, call, _waiting(call))),
-                        advice=_waited_for() if is_receive else None,
+                        name=reads[0].id,
+                        line=reads[0].lineno,
+                        fix=unsafe(replace(frame.module, call, _waiting(call))) if is_collective else None,
                     )
 
 
-def _waited_for() -> str:
-    return tr("Keep what `irecv` returns and `wait()` for it before the tensor is read, or use `recv`.")
-
-
-def _is_started(call: ast.Call, frame: Frame) -> bool:
-    """Whether a call returns before the tensor holds what it says."""
-    if torch_name(call, frame) == "irecv":
-        return True
-    told = frame.argument(call, "async_op", 99) if torch_name(call, frame) in TORCH_COLLECTIVES else None
-    return isinstance(told, ast.Constant) and told.value is True
+def _filled(call: ast.Call, frame: Frame) -> list[ast.Name]:
+    """The tensors that a call fills while the function goes on."""
+    name = torch_name(call, frame)
+    targets: list[ast.expr] = []
+    if name in TORCH_COLLECTIVES:
+        told = frame.argument(call, "async_op", 99)
+        targets = call.args[:1] if isinstance(told, ast.Constant) and told.value is True else []
+    elif name == "irecv":
+        targets = call.args[:1]
+    elif name == "batch_isend_irecv":
+        held = [value for value, _ in frame.definitions(call.args[0])] or [call.args[0]]
+        operations = held[0].elts if len(held) == 1 and isinstance(held[0], ast.List) else []
+        targets = [
+            part.args[1]
+            for part in operations
+            if isinstance(part, ast.Call) and len(part.args) > 1 and last_name(part.args[0]) == "irecv"
+        ]
+    return [target for target in targets if isinstance(target, ast.Name)]
 
 
 def _waiting(call: ast.Call) -> str:

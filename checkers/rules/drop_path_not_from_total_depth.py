@@ -169,6 +169,8 @@ class DropPathNotFromTotalDepth(Rule):
                 if total == len(expected):
                     expected = expected[start : start + len(rates)]
                     right = same(expected, rates)
+                elif (stack.depth, stack.grouped) == (wanted.depth, wanted.grouped) and _is_full(wanted):
+                    right = same(expected, rates[: len(expected)])
                 else:
                     right = len(parts) > 1 or alike(expected, rates)
                 start += len(rates)
@@ -291,10 +293,6 @@ def _is_full(stack: Stack) -> bool:
 
 
 def _text(rates: Sequence[float]) -> str:
-    if not rates:
-        return "none"
-    return (
-        tr("%(rates).3g to %(last).3g", rates=rates[0], last=rates[-1])
-        if len(rates) > 1
-        else f"{rates[0]:.3g}"
-    )
+    if len(rates) > 1:
+        return tr("%(rates).3g to %(last).3g", rates=rates[0], last=rates[-1])
+    return f"{rates[0]:.3g}" if rates else "none"

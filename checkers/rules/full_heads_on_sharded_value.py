@@ -7,14 +7,17 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..finding import Finding
+from ..facts.module import ClassFacts
+from ..finding import Evidence, Finding
+from ..language import tr
 from ..project.own_attributes import written_anywhere
 from ..project.project import Project
 from ..rule import Rule, Symptom
 from ..tpstate.events import AllHeadsMet, Reshaped
+from ..tpstate.parameter_events import Divided
 from ..tpstate.states import State
 from ..tpstate.symbols import Poly
-from ..tpstate.values import PER_RANK, TP, Const, Sym, Value, poly_of
+from ..tpstate.values import HEADS, PER_RANK, TP, Const, Sym, Value, poly_of
 from ..tpstate.verdicts import by_site, evidence, first_certain, owner_name, site_place, why
 
 if TYPE_CHECKING:
@@ -82,6 +85,7 @@ class FullHeadsOnShardedValue(Rule):
     """
 
     def check(self, analysis: Analysis) -> Iterator[Finding]:
+        shared = _shared_counts(analysis)
         for events in by_site(analysis.log.events, Reshaped):
             wrong = [event for event in events if full_heads(event, event.equal) is not None]
             event = first_certain(wrong)
@@ -89,8 +93,11 @@ class FullHeadsOnShardedValue(Rule):
                 continue
             if event is None:
                 whole = first_certain([event for event in events if _whole_width(event) is not None])
+                all_heads = first_certain([event for event in events if _shared(event, shared) is not None])
                 if whole is not None:
                     yield self._merged(whole)
+                elif all_heads is not None and (found_ := _shared(all_heads, shared)) is not None:
+                    yield self._counted(all_heads, *found_)
                 continue
             heads = full_heads(event, event.equal)
             assert heads is not None
@@ -113,6 +120,18 @@ class FullHeadsOnShardedValue(Rule):
                     heads=found.size,
                 )
 
+    def _counted(self, event: Reshaped, index: int, divided: Divided) -> Finding:
+        """All heads, which the class itself shares out, and what is left of one rank's part for the size of a head."""
+        text = tr("`%(name)s` is divided by the TP size here", name=divided.name)
+        step = Evidence(divided.site.module.display, divided.site.node.lineno, text)
+        return self.finding(
+            site_place(event.site),
+            object=owner_name(event),
+            evidence=(*evidence(why(event.tensor)), step),
+            heads=ast.unparse(event.nodes[index]),
+            name=ast.unparse(event.nodes[index]).rsplit(".", 1)[-1],
+        )
+
     def _merged(self, event: Reshaped) -> Finding:
         first = _whole_width(event)
         assert first is not None
@@ -125,6 +144,29 @@ class FullHeadsOnShardedValue(Rule):
             advice="Use the size of one rank: heads per rank times the size of a head, which is `dim // num_heads`.",
             sizes=" x ".join(sizes),
         )
+
+
+_Counts = dict[tuple[ClassFacts | None, Poly], Divided]
+
+
+def _shared_counts(analysis: Analysis) -> _Counts:
+    """The head counts that a class divides by the TP size: they are those of all ranks."""
+    return {
+        (event.owner, event.top.poly): event
+        for event in analysis.log.events
+        if isinstance(event, Divided) and isinstance(event.top, Sym) and HEADS in event.top.tags
+    }
+
+
+def _shared(event: Reshaped, shared: _Counts) -> tuple[int, Divided] | None:
+    """The index of such a count, behind which `-1` takes what is left of a split value, and where it is divided."""
+    index = len(event.sizes) - 2
+    size = event.sizes[index] if index >= 0 and event.sizes[-1] == Const(-1) else None
+    is_split = event.tensor.state is State.SHARDED and event.tensor.last
+    if not is_split or not isinstance(size, Sym) or size.tags & {PER_RANK, TP}:
+        return None
+    divided = shared.get((event.owner, size.poly))
+    return (index, divided) if divided is not None else None
 
 
 def _is_divided_elsewhere(project: Project, event: Reshaped) -> bool:

@@ -128,10 +128,13 @@ def _is_under_own_test(call: ast.Call, frame: Frame) -> bool:
             for part in walk(body)
             if isinstance(part, ast.Call)
         )
-        if (
-            ast.unparse(test.comparators[0]) == ast.unparse(listed)
-            and varies(test.left, frame)
-            and not others
-        ):
+        if _unwrapped(test.comparators[0]) == _unwrapped(listed) and varies(test.left, frame) and not others:
             return True
     return False
+
+
+def _unwrapped(node: ast.expr) -> str:
+    """A list as it is written, without what only copies it."""
+    while isinstance(node, ast.Call) and ast.unparse(node.func) in ("list", "tuple", "sorted") and node.args:
+        node = node.args[0]
+    return ast.unparse(node)

@@ -11,9 +11,9 @@ from ..finding import Evidence, Finding
 from ..language import tr
 from ..rule import Rule, Symptom
 from ..spmd.held_layers import weights_taken
-from ..tpstate.events import WeightTaken
 from ..tpstate.inputs import layer_row
 from ..tpstate.layers import flag, label
+from ..tpstate.parameter_events import WeightTaken
 from ..tpstate.provider_table import COLUMN, ROW
 from ..tpstate.verdicts import at, by_site, first_certain, owner_name, place_of, site_place
 

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 _MODEL_PARALLEL = re.compile(
     r"tensor_model_parallel|pipeline_model_parallel|parallel_state|\bmpu\b|(Column|Row)Parallel|tp_(rank|group|size)\("
 )
-_DEALS = re.compile(r"DistributedSampler|class \w*(Sampler|Dataset|Loader)")
+_DEALS = re.compile(r"\w*Sampler\(|class \w*(Sampler|Dataset|Loader)")
+_SPLITS = re.compile(r"tensor_model_parallel|pipeline_model_parallel|parallel_state|(Column|Row)Parallel")
 _SAMPLES = re.compile(r"Sampler|Dataset|Loader")
 
 
@@ -46,7 +47,8 @@ class SamplerOverWorld(Rule):
     runtime = "Nothing fails: partial sums of different samples are added up, and most samples are never seen whole."
     limits = (
         "Only in files that speak of tensor or pipeline parallelism. A sampler of the tree is judged where it is "
-        "named Sampler, Dataset or Loader and takes every n-th sample from its rank on."
+        "named Sampler, Dataset or Loader and takes every n-th sample from its rank on, or is given one rank and the "
+        "size of its group."
     )
     guide = "beyond the guide"
     fix_kind = "unsafe"
@@ -85,7 +87,9 @@ class SamplerOverWorld(Rule):
             return
         for frame in functions(analysis.project, _DEALS, _MODEL_PARALLEL):
             for node in frame.scope.nodes:
-                found = _torch_sampler(node, frame) or (_strided(node, frame) if _is_own(frame) else None)
+                found = _torch_sampler(node, frame) or _given(node, frame)
+                if found is None and _is_own(frame):
+                    found = _strided(node, frame)
                 if found is not None and isinstance(node, ast.expr):
                     what, axes, text = found
                     yield self.finding(
@@ -120,6 +124,26 @@ def _torch_sampler(node: ast.AST, frame: Frame) -> tuple[str, Axes, str] | None:
     if any(varies(value, where) == DP for value, where in held):
         return None  # `rank = global_rank`, and that of the replica wherever the model is split
     return _judged("DistributedSampler", varies(rank, frame), rank)
+
+
+def _given(node: ast.AST, frame: Frame) -> tuple[str, Axes, str] | None:
+    """A sampler of the tree that is given one rank, and the size of the group it is of."""
+    if not isinstance(node, ast.Call) or not last_name(node.func).endswith("Sampler"):
+        return None
+    if not isinstance(frame.ref(node.func), ClassFacts):
+        return None
+    values = [*node.args, *(keyword.value for keyword in node.keywords)]
+    ranks = [(value, axes) for value in values if (axes := _plain_rank(value, frame))]
+    sizes = [axes for value in values if (axes := size_axes(value, frame))]
+    if len(ranks) != 1 or sizes != [ranks[0][1]]:
+        return None
+    if ranks[0][1] == WORLD and not frame.module.says(_SPLITS):
+        return None
+    return _judged(last_name(node.func), ranks[0][1], ranks[0][0])
+
+
+def _plain_rank(node: ast.expr, frame: Frame) -> Axes | None:
+    return varies(node, frame) if isinstance(node, ast.Name | ast.Attribute | ast.Call) else None
 
 
 def _strided(node: ast.AST, frame: Frame) -> tuple[str, Axes, str] | None:

@@ -83,6 +83,8 @@ class SeedOfWrongAxis(Rule):
             ]
             found = [finding for node in seeds for finding in self._default(node, frame, project)]
             yield from found[:1]  # one cause, however many generators it seeds
+        for frame in functions(project, _SEEDS):
+            yield from self._helpers(frame, project)
         for frame in functions(project, _SEEDS, _SAMPLER):
             yield from self._sampler(frame)
 
@@ -97,6 +99,30 @@ class SeedOfWrongAxis(Rule):
                 yield self._found(node, frame, axes, why, advice)
         elif axes & DP and not project.knowledge(_replicas_made_equal):
             yield self._found(node, frame, axes, tr("the replicas start from different weights"), advice)
+
+    def _helpers(self, frame: Frame, project: Project) -> Iterator[Finding]:
+        """A function of the tree that seeds the default generator with what it is given."""
+        for node in frame.scope.nodes:
+            inner = (
+                frame.callee(node) if isinstance(node, ast.Call) and "seed" in last_name(node.func) else None
+            )
+            if inner is None or not isinstance(node, ast.Call) or _loads(frame):
+                continue
+            if not any(module.says(MODEL_PARALLEL) for module in (frame.module, inner.module)):
+                continue
+            seeded = [
+                part.args[0]
+                for part in inner.scope.nodes
+                if isinstance(part, ast.Call) and part.args and _DEFAULT.fullmatch(inner.external(part.func))
+            ]
+            for name in seeded[:1]:
+                given = inner.given.get(name.id) if isinstance(name, ast.Name) else None
+                if given is None or given[1] is not frame or not depends(given[0], frame) & TP:
+                    continue
+                if _draws_whole(project, frame.module):
+                    why = tr("what the tensor-parallel ranks share is drawn differently")
+                    advice = tr("Leave that rank out: split layers have a stream of their own.")
+                    yield self._found(node, frame, depends(given[0], frame), why, advice, given[0])
 
     def _sampler(self, frame: Frame) -> Iterator[Finding]:
         """An order that each replica shuffles differently before it takes its share."""
@@ -118,9 +144,11 @@ class SeedOfWrongAxis(Rule):
                         node, frame, axes, why, tr("Leave the rank out: all replicas share one order.")
                     )
 
-    def _found(self, node: ast.Call, frame: Frame, axes: Axes, why: str, advice: str) -> Finding:
+    def _found(
+        self, node: ast.Call, frame: Frame, axes: Axes, why: str, advice: str, seed: ast.expr | None = None
+    ) -> Finding:
         name = tr("the global rank") if axes == WORLD else tr("the %(axes)s rank", axes=text_of(axes))
-        text = tr("`%(args)s` depends on %(name)s", args=ast.unparse(node.args[0]), name=name)
+        text = tr("`%(args)s` depends on %(name)s", args=ast.unparse(seed or node.args[0]), name=name)
         return self.finding(
             place_of(frame.module, node),
             object=frame.scope.function.name if frame.scope.function is not None else "",
@@ -133,9 +161,16 @@ class SeedOfWrongAxis(Rule):
 
 
 _RESTORES = re.compile(r"set_rng_state\(|fork_rng\(")
+_LOADS = re.compile(r"\.load\(|load_(checkpoint|state_dict|weights)\(")
 _BUILDS = re.compile(r"(Column|Row)ParallelLinear\(")
 _WHOLES = re.compile(r"\bnn\.(Linear|Embedding|Conv\dd)\(|Parameter\(\s*torch\.(rand|randn|empty)\(")
 _GENERATOR = re.compile(r"model_parallel_cuda_manual_seed|rng_tracker|\bmegatron\b|\b[Dd]ropout\w*\(")
+
+
+def _loads(frame: Frame) -> bool:
+    """Whether the function then takes its weights from a file."""
+    function = frame.scope.function
+    return function is not None and _LOADS.search(frame.module.text_of(function)) is not None
 
 
 def _draws_whole(project: Project, seeding: ModuleFacts) -> bool:

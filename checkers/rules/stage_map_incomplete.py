@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -14,6 +15,9 @@ from ..project.stage_maps import StageMap
 from ..project.stages import Stages
 from ..project.training import Training
 from ..rule import Rule, Symptom
+from ..spmd.axes import varies
+from ..spmd.frames import module_functions
+from ..spmd.names import PP, Axes, text_of
 from ..tpstate.events import Site
 from ..tpstate.verdicts import at, place_of
 
@@ -25,7 +29,7 @@ _NUMBER = re.compile(r"(\d+)(?=\D*$)")
 
 
 class StageMapIncomplete(Rule):
-    """The map from pipeline rank to stage class lacks a rank, repeats one, or names a class that is no stage."""
+    """The map from pipeline rank to stage class lacks a rank, repeats one, names no stage or is asked wrongly."""
 
     code, symbol = "E7504", "stage-map-incomplete"
     message = "the stage map %(problem)s"
@@ -114,6 +118,12 @@ class StageMapIncomplete(Rule):
                 yield self.finding(place, object=name, problem=text, last=count - 1)
             for text in (*_repeated(analysis.project, found), *_exchanged(found)):
                 yield self.finding(place, problem=text, last=count - 1)
+            for key, axes in _asked_by_other_ranks(analysis.project, found):
+                yield self.finding(
+                    place_of(script.module, key),
+                    problem=tr("is asked for the class of the %(axes)s rank", axes=text_of(axes)),
+                    advice="Index it by the pipeline rank: `mpu.get_pipeline_model_parallel_rank()`.",
+                )
 
 
 def _repeated(project: Project, found: StageMap) -> Iterator[str]:
@@ -157,6 +167,24 @@ def _exchanged(found: StageMap) -> Iterator[str]:
         yield tr(
             "gives rank %(rank)s `%(cls)s`, whose number is that of another rank", rank=wrong[0], cls=name
         )
+
+
+def _asked_by_other_ranks(project: Project, found: StageMap) -> Iterator[tuple[ast.expr, Axes]]:
+    """Where the map is asked for a rank of a group whose ranks all hold the same stage."""
+    for frame in module_functions(project, found.module):
+        for node in frame.scope.nodes:
+            if isinstance(node, ast.Subscript):
+                held, key = node.value, node.slice
+            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
+                held, key = node.func.value, node.args[0]
+                if node.func.attr != "get":
+                    continue
+            else:
+                continue
+            values = [value for value, _ in frame.definitions(held)]
+            axes = varies(key, frame) if held is found.node or values == [found.node] else None
+            if axes and not axes & PP:
+                yield key, axes
 
 
 def _no_stages(project: Project, found: StageMap) -> Iterator[tuple[int, str]]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..facts.module import ModuleFacts
+from ..facts.nodes import walk
 from ..files import disk
 from ..finding import Finding, Fix
 from ..language import tr
@@ -70,6 +71,19 @@ class StageShapesBatch(Rule):
                     is_known = batch > 1 or (len(started) == 1 and 1 not in started)
                     if is_known and batch <= _LARGEST and batch not in sizes:
                         wrong.setdefault(batch, []).append(shape)
+                for shape, entry in _whole_steps(config):
+                    yield self.finding(
+                        place_of(script.module, shape),
+                        fix=unsafe(replace(script.module, entry, _micro(entry)))
+                        if entry in walk(shape)
+                        else None,
+                        message="the batch entry of %(shape)s is `%(batch)s`, the samples of a whole step; what "
+                        "crosses is one micro-batch",
+                        advice="Take the size of a micro-batch: `%(micro)s`.",
+                        shape=ast.unparse(shape),
+                        batch=ast.unparse(entry),
+                        micro=_micro(entry),
+                    )
                 for batch, shapes in wrong.items():
                     shown, more = ast.unparse(shapes[0]), len(shapes) - 1
                     yield self.finding(
@@ -102,6 +116,23 @@ def _batches(config: ShapeConfig) -> Iterator[tuple[ast.expr, int]]:
             batch, second = (whole_number(entry, config.scope) for entry in shape.elts[:2])
             if batch is not None and (second is None or second >= batch):
                 yield node, batch
+
+
+def _whole_steps(config: ShapeConfig) -> Iterator[tuple[ast.expr, ast.Attribute]]:
+    """The first shape whose batch entry is the size of a global batch, with what is written for it."""
+    for boundary in range(len(config.boundaries.elts) if config.boundaries is not None else 0):
+        for node in config.shapes(boundary) or ():
+            shape = spelled_out(node, config.scope)
+            entry = shape.elts[0] if shape is not None and len(shape.elts) > 2 else None
+            if isinstance(entry, ast.Name):
+                entry = config.scope.value(entry.id)
+            if isinstance(entry, ast.Attribute) and entry.attr == "global_batch_size":
+                yield node, entry
+                return
+
+
+def _micro(entry: ast.Attribute) -> str:
+    return f"{ast.unparse(entry.value)}.micro_batch_size"
 
 
 def _micro_batches(script: TrainingScript) -> set[int]:

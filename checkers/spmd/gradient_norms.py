@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from ..facts.nodes import children, walk
 from ..project.project import Project
+from .axes import last_name
 from .collectives import Collective, Entered
 from .frames import Frame, module_functions
 from .names import Axes
@@ -42,10 +43,10 @@ class GradientNorm:
 def gradient_norms(frame: Frame) -> Iterator[GradientNorm]:
     """The norms of one function, where what becomes of them can be seen."""
     function = frame.scope.function
-    if function is None or ".grad" not in frame.module.text_of(function):
+    text = frame.module.text_of(function) if function is not None else ""
+    if function is None or not (".grad" in text or "_foreach_norm(" in text):
         return
     found = next(_sums(frame), None)
-    text = frame.module.text_of(function)
     if found is None or not _ROOT.search(text):
         return
     node, target, tests = found
@@ -85,6 +86,13 @@ def _sums(frame: Frame) -> Iterator[tuple[ast.AST, str, list[ast.expr]]]:
                 if isinstance(part, ast.AugAssign) and isinstance(part.op, ast.Add):
                     if _SQUARES.search(ast.unparse(part.value)):
                         yield part, ast.unparse(part.target), tests
+        elif isinstance(node, ast.Call) and last_name(node.func) == "_foreach_norm" and node.args:
+            held = [value for value, _ in frame.definitions(node.args[0])] or [node.args[0]]
+            if len(held) == 1 and "grad" in ast.unparse(held[0]):
+                parts = [part for part in walk(held[0]) if isinstance(part, ast.ListComp | ast.GeneratorExp)]
+                turns = [turn for part in parts for turn in part.generators]
+                tests = [test for turn in turns for test in (*turn.ifs, turn.iter)]
+                yield node, ast.unparse(node.args[0]), tests or held
         elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
             for part in walk(node.value):
                 is_list = isinstance(part, ast.ListComp | ast.GeneratorExp)

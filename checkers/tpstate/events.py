@@ -205,14 +205,6 @@ class LossOnGathered(Event):
 
 
 @dataclass
-class WeightTaken(Event):
-    """The weight of a parallel layer was multiplied without calling the layer; `mark` names the result."""
-
-    layer: Obj = field(kw_only=True)
-    mark: str = field(kw_only=True)
-
-
-@dataclass
 class Built(Event):
     """A module was built: `obj` with `args` bound by name where the signature is known.
 

@@ -6,9 +6,9 @@ import ast
 
 from ..language import tr
 from . import calls, dimensions, layers, moves, placements, tokens
-from .events import BiasOnPartial, Dropped, ShardedEscape, WeightTaken
+from .events import BiasOnPartial, Dropped, ShardedEscape
 from .interpreter import Interpreter
-from .parameter_events import RawColumn
+from .parameter_events import RawColumn, WeightTaken
 from .provider_table import COLUMN
 from .states import State
 from .symbols import Poly
@@ -93,7 +93,8 @@ def _functional_linear(
     weight = interp.settle(rest[0] if rest else kwargs.get("weight", UNKNOWN))
     bias = interp.settle(rest[1] if len(rest) > 1 else kwargs.get("bias", Const(None)))
     if isinstance(weight, Tensor) and weight.role == "weight of layer":
-        return bypass(interp, weight, node)
+        is_own = isinstance(bias, Tensor) and bias.role == "bias of layer" and bias.tag == weight.tag
+        return bypass(interp, weight, node, has_bias=is_own and not placements.by_rank(interp))
     if not isinstance(weight, Tensor) or weight.dims is None or len(weight.dims) != 2:
         return Tensor(State.UNKNOWN)
     return _by_parameter(interp, given, weight.dims, bias, node)
@@ -129,7 +130,7 @@ def _with_bias(interp: Interpreter, partial: Tensor, bias: Value, node: ast.expr
     return partial
 
 
-def bypass(interp: Interpreter, weight: Tensor, node: ast.expr) -> Tensor:
+def bypass(interp: Interpreter, weight: Tensor, node: ast.expr, has_bias: bool = False) -> Tensor:
     """The weights of parallel layers multiplied without the layers: their collectives never run.
 
     The product with the shares of column-parallel weights is split like the output of their layers.
@@ -137,7 +138,7 @@ def bypass(interp: Interpreter, weight: Tensor, node: ast.expr) -> Tensor:
     mark = f"bypass#{interp.fresh('').text}"
     held = [interp.held[int(serial)] for serial in weight.tag.split()]
     for layer in held:
-        interp.emit(WeightTaken, node, layer=layer, mark=mark)
+        interp.emit(WeightTaken, node, layer=layer, mark=mark, has_bias=has_bias)
     if all(_splits(interp, layer) for layer in held):
         why = interp.step(
             node,

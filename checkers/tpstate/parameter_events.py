@@ -92,3 +92,13 @@ class ShardWeighted(Event):
 
     tensor: Tensor = field(kw_only=True)
     name: str = field(kw_only=True)
+
+
+@dataclass
+class WeightTaken(Event):
+    """The weight of a parallel layer was multiplied without calling the layer; `mark` names the result, `has_bias` says
+    whether the layer's bias was added to it."""
+
+    layer: Obj = field(kw_only=True)
+    mark: str = field(kw_only=True)
+    has_bias: bool = field(default=False, kw_only=True)

@@ -27,6 +27,8 @@ def reshaped(
         nodes = tuple(nodes[0].elts) if nodes and isinstance(nodes[0], ast.Tuple | ast.List) else ()
     if name in ("view", "reshape"):
         placements.viewed(interp, tensor, sizes, nodes, node)
+    elif name == "unflatten" and tensor.last and len(rest) == 2 and rest[0] == Const(-1):
+        _unflattened(interp, tensor, rest[1], node)
     last = poly_of(sizes[-1]) if sizes and name in ("view", "reshape") else None
     if name == "flatten" and tensor.last and _keeps_last(tensor, rest, kwargs):
         return tensor.but(dims=None)
@@ -40,6 +42,14 @@ def reshaped(
     if tensor.state is State.UNKNOWN and sizes and name in ("view", "reshape"):
         return by_size(interp, tensor, sizes[-1], node)
     return moves.used_whole(tensor).but(width=None, dims=None)
+
+
+def _unflattened(interp: Interpreter, tensor: Tensor, given: Value, node: ast.expr) -> None:
+    """`tensor.unflatten(-1, (heads, -1))`: a view of the last dimension alone."""
+    content = given.content if isinstance(given, Heap) else given
+    written = node.args[1] if isinstance(node, ast.Call) and len(node.args) == 2 else None
+    if isinstance(content, Seq) and content.rest is None and isinstance(written, ast.Tuple | ast.List):
+        placements.viewed(interp, tensor, content.items, tuple(written.elts), node)
 
 
 def _in_shares(given: Value) -> TypeGuard[Seq]:

@@ -12,7 +12,7 @@ from .anchors import anchored
 from .arguments import Arguments
 from .difference import Difference
 from .frames import OwnLayer, Side
-from .graphs import guarded, has_parameter, is_count, operations, unmatched, within
+from .graphs import calls_of_layers, enters, guarded, has_parameter, is_count, operations, unmatched, within
 from .held import renamed
 from .names import COMMUTATIVE, CONTRASTS, INITIALISERS, VIEWS, plain
 from .nodes import Node, Spot, reachable
@@ -36,6 +36,7 @@ class Comparison:
         self._done: set[tuple[int, int]] = set()
         self._all_decided = False
         self._shared: set[str] = set()
+        self._calls: list[list[Node]] = [[], []]
         self._uneven = 0
 
     def results(self, a: Node, b: Node) -> list[Difference] | None:
@@ -49,6 +50,7 @@ class Comparison:
         )
         self._shared = own & other
         self._all_decided = first == second
+        self._calls = [calls_of_layers(node) for node in (a, b)]
         found = self.of(a, b, a.spot, b.spot)
         for theirs, mine in anchored(a, b):
             found += self.of(theirs, mine, theirs.spot, mine.spot)
@@ -106,6 +108,9 @@ class Comparison:
             return [self._difference(a, b, there, here, decided=self._decides(path))]
         if (path := within(a, b)) is not None:
             return [self._difference(a, b, there, here, decided=self._decides(path))]
+        theirs, mine = self._calls
+        if enters(a, b, mine) or enters(b, a, theirs):  # what a layer takes, and what it gives
+            return [self._difference(a, b, there, here, decided=self._is_known(a) or self._is_known(b))]
         fits = self._is_known(b) or b.op != "getitem"
         return [self._difference(a, b, there, here, decided=fits and self._contrast(a, b))]
 

@@ -69,6 +69,25 @@ def within(whole: Node, part: Node, depth: int = _DEEP) -> list[Node] | None:
     return None
 
 
+def calls_of_layers(node: Node) -> list[Node]:
+    """The calls of the layers that the class holds."""
+    return [part for part in reachable(node) if part.op == "call" and part.args[0].op == "self"]
+
+
+def enters(call: Node, value: Node, calls: list[Node]) -> bool:
+    """Whether the layer of a call is given a value by one of the calls on the other side."""
+    if call.op != "call" or call.args[0].op != "self":
+        return False
+    for other in calls:
+        if other.args[0].key == call.args[0].key:
+            given = [
+                part for arg in other.args[1:] for part in (arg, *(arg.args if arg.op == "dict" else ()))
+            ]
+            if any(arg.key == value.key for arg in given):
+                return True
+    return False
+
+
 Pair = tuple[Node, Node, Spot, Spot]
 
 

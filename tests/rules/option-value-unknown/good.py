@@ -1,0 +1,18 @@
+import argparse
+
+from megatron.core import parallel_state
+
+
+def flags():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--lr-decay-style", choices=["constant", "linear", "cosine"], default="cosine")
+    parser.add_argument("--norm", default="layer")
+    return parser.parse_args()
+
+
+def schedule(args, config):
+    if args.lr_decay_style == "linear" or args.lr_decay_style in ("cosine", "constant"):
+        return parallel_state.get_data_parallel_rank()
+    if args.norm == "batch" or config.recompute_granularity != "selective":
+        return 1
+    return 0
