@@ -14,7 +14,7 @@ from pathlib import Path
 from .files.discovery import FileSet
 from .finding import Finding, Result, Skipped, Summary
 from .language import tr
-from .project.places import in_tests
+from .project.places import is_test
 from .project.project import Project
 from .rule import Rule, Scope
 from .selection import ignored_files, selected_rules
@@ -84,10 +84,12 @@ def rules_for(project: Project) -> Iterator[Rule]:
 def _result(found: list[Finding], skipped: list[Skipped], analysis: Analysis, files: FileSet) -> Result:
     targets = {module.display for module in analysis.project.modules if module.path in files.targets}
     named = {shown: Path(os.path.abspath(shown)) for shown in {finding.place.path for finding in found}}
-    named = {shown: path for shown, path in named.items() if path in files.targets and files.load(path)}
-    unique = {(f.place, f.code, f.symbol, f.message, f.decided): f for f in found if f.place.path in named}
+    loaded = {shown: files.load(path) for shown, path in named.items() if path in files.targets}
+    texts = {shown: source.text for shown, source in loaded.items() if source is not None}
+    unique = {(f.place, f.code, f.symbol, f.message, f.decided): f for f in found if f.place.path in texts}
     # a trap that a test does not spring, and what it costs, are none
-    unique = {key: f for key, f in unique.items() if f.code[0] == "E" or not in_tests(f.place.path)}
+    tests = {shown for shown, text in texts.items() if is_test(shown, text)}
+    unique = {key: f for key, f in unique.items() if f.code[0] == "E" or f.place.path not in tests}
     if analysis.project.settings.per_file_ignores:
         is_off = ignored_files(analysis.project.settings)
         unique = {key: f for key, f in unique.items() if not is_off(named[f.place.path], f.symbol)}

@@ -14,9 +14,18 @@ _OF_OTHERS = sys.stdlib_module_names | {"torch", "numpy", "einops", "transformer
 _TESTS = re.compile(r"(^|/)(tests?|unit_tests|functional_tests)/|(^|/)test_[^/]*$")
 
 
+_COLLECTED = re.compile(r"^\s*(async\s+)?def test|^class Test|\b(unittest|pytest)\b", re.MULTILINE)
+
+
 def in_tests(path: str) -> bool:
     """Whether a file is a test, which sets up small worlds of its own."""
     return _TESTS.search(path) is not None
+
+
+def is_test(path: str, text: str) -> bool:
+    """Whether a file is one by its folder, or by its name and what a test runner would find in it: no script."""
+    named = in_tests(path)
+    return named and (in_tests(path.rpartition("/")[0] + "/") or _COLLECTED.search(text) is not None)
 
 
 class Places:

@@ -135,7 +135,7 @@ def _call_torch(interp: Interpreter, obj: Obj, last: str, value: Value, node: as
     if last in _NORMS:
         return _normalised(interp, obj, value, node)
     if last in _CONV:
-        return value.but(width=None) if isinstance(value, Tensor) else UNKNOWN
+        return _convolved(interp, obj, value, node)
     return _linear(interp, obj, value, node)
 
 
@@ -173,6 +173,17 @@ def _normalised(interp: Interpreter, obj: Obj, value: Value, node: ast.expr) -> 
         if value.width is not None or sized is None or value.state is State.SHARDED
         else value.but(width=sized)
     )
+
+
+def _convolved(interp: Interpreter, obj: Obj, value: Value, node: ast.expr) -> Value:
+    """A convolution, whose channels are whole where its own are: what is not known of the input is not of them."""
+    if isinstance(value, Tensor) and value.state is not State.UNKNOWN:
+        return value.but(width=None)
+    channels = (_argument(obj, 0, "in_channels"), _argument(obj, 1, "out_channels"))
+    if any(poly_of(count) is None or per_rank(count) for count in channels):
+        return value.but(width=None) if isinstance(value, Tensor) else UNKNOWN
+    why = interp.step(node, tr("`%(obj)s` is a convolution: it holds all channels", obj=layers.label(obj)))
+    return Tensor(State.FULL, why=why)
 
 
 def _linear(interp: Interpreter, obj: Obj, value: Value, node: ast.expr) -> Value:
