@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from ..facts.module import ClassFacts
 from ..language import tr
@@ -27,6 +28,8 @@ class Calls(Values):
         last = func.attr if isinstance(func, ast.Attribute) else dotted
         if last.endswith("checkpoint") and args and dotted_name(node.args[0]) is not None:
             return self._checkpoint(node, args, env)
+        if last.endswith("checkpoint") and node.args and isinstance(node.args[0], ast.Lambda):
+            flow.trace.checkpointed.update(_layers_called(node.args[0]))
         if isinstance(func, ast.Name) and func.id not in env:
             return self._plain(func.id, node, args, kwargs)
         root = dotted.split(".")[0]
@@ -173,6 +176,14 @@ class Calls(Values):
             if arg.kind == "received":
                 self.flow.trace.is_open = True
         return self.flow.fresh("result", received=carried, is_mask=is_mask)
+
+
+def _layers_called(function: ast.Lambda) -> Iterator[str]:
+    """The layers that `lambda x: self.layer(x, mask=mask)` runs."""
+    for part in ast.walk(function.body):
+        name = dotted_name(part.func) if isinstance(part, ast.Call) else None
+        if name is not None and name.startswith("self."):
+            yield name.split(".")[1]
 
 
 def _bound(function: ast.FunctionDef, args: list[Origin], kwargs: dict[str, Origin], skip: int) -> Env:

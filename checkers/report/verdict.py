@@ -73,7 +73,11 @@ def _open_tasks(lists: tuple[Checklist, ...]) -> Iterator[Task]:
             if line.mark is Mark.OPEN:
                 reasons.setdefault(line.note, []).append(line.text)
     for reason, texts in reasons.items():
-        more = tr(" (and %(number)s more lines)", number=len(texts) - 1) if len(texts) > 1 else ""
+        more: str = ""
+        if len(texts) == 2:
+            more = tr(" (and one more line)")
+        elif len(texts) > 2:
+            more = tr(" (and %(number)s more lines)", number=len(texts) - 1)
         fields = {"texts": texts[0], "more": more, "reason": reason}
         english = f"Check by hand “{texts[0]}”{more}: {reason.rstrip('.')}."
         yield Task(Translatable(english, BY_HAND, fields), "", "", ())

@@ -156,8 +156,26 @@ def _first_read(method: ast.FunctionDef, name: str) -> ast.Attribute | None:
                 )
             ):
                 return None
-        pending += [(child, node) for child in children(node)]
+        pending += [(child, node) for child in children(node) if not _is_other_way(method, node, child)]
     return min(reads, key=lambda read: (read.lineno, read.col_offset)) if reads else None
+
+
+def _is_other_way(method: ast.FunctionDef, node: ast.AST, child: ast.AST) -> bool:
+    """Whether a statement runs only where another argument is left out: the config is given in its place."""
+    test = node.test if isinstance(node, ast.If) else None
+    return (
+        isinstance(node, ast.If)
+        and isinstance(test, ast.Compare)
+        and isinstance(test.left, ast.Name)
+        and isinstance(test.ops[0], ast.Is)
+        and _is_none(test.comparators[0])
+        and _defaults_to_none(method, test.left.id)
+        and child in node.body
+    )
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
 
 
 _TESTS = ("getattr", "hasattr", "isinstance", "bool", "callable")

@@ -30,7 +30,10 @@ class LastStagePacksPassthrough(Rule):
     why = "Nothing runs behind the last stage but the loss function, which takes the result for a tensor."
     symptom = Symptom.CRASH
     runtime = "TypeError in the loss: expected Tensor, got tuple"
-    limits = "A received tensor that is returned as it came. Several results of the stage's own are right."
+    limits = (
+        "A received tensor that is returned as it came. Several results of the stage's own are right, and as many as "
+        "the original returns."
+    )
     guide = "1.3: the last stage returns the final result, no tuple"
     fix_kind = "unsafe"
     fix_note = "Whoever calls the model, as evaluation does, may take the tuple apart."
@@ -101,6 +104,8 @@ class LastStagePacksPassthrough(Rule):
             if not flow.stage.is_last:
                 continue
             for sent in flow.sent():
+                if sent.count in _counts(analysis.project, flow.stage):
+                    continue  # made on an earlier stage, and a result all the same
                 if sent.count > 1 and sent.origin.passes is not None:
                     typed = _result_alone(sent)
                     yield self.finding(
@@ -133,6 +138,14 @@ class LastStagePacksPassthrough(Rule):
                     cls=stage.cls.name,
                     original=original.name,
                 )
+
+
+def _counts(project: Project, stage: Stage) -> set[int]:
+    """How many results the original returns, where it returns several."""
+    original = project.knowledge(Originals).of(stage.family)
+    forward = project.method(original, "forward") if original is not None else None
+    values = _returned(forward[1]) if forward is not None else []
+    return {len(value.elts) for value in values if isinstance(value, ast.Tuple) and len(value.elts) > 1}
 
 
 def _returned(function: ast.FunctionDef) -> list[ast.expr]:

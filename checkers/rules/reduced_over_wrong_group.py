@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
 
 _GROUPS = re.compile(r"reduce|gather|next\(")
+_MODEL_PARALLEL = re.compile(r"model_parallel|data_parallel|parallel_state|\bmpu\b|tensor_parallel")
 _LISTS = ("all_gather", "all_gather_object")
 
 
@@ -127,7 +128,7 @@ class ReducedOverWrongGroup(Rule):
             return
         for call in frame.scope.nodes:
             inner = frame.callee(call) if isinstance(call, ast.Call) else None
-            if isinstance(call, ast.Call) and inner is not None:
+            if inner is not None and any(f.module.says(_MODEL_PARALLEL) for f in (frame, inner)):
                 for entry in frame.project.knowledge(Entered).of(inner):
                     if entry.name == "broadcast" and entry.axes == WORLD and entry.is_torch:
                         against = tr(
@@ -141,10 +142,8 @@ class ReducedOverWrongGroup(Rule):
         shares = [arg.right for arg in given if isinstance(arg, ast.BinOp) and isinstance(arg.op, ast.Div)]
         if len(shares) != 1:
             return
-        groups: list[ast.expr] = [
-            arg for arg in given if isinstance(arg, ast.Call) and "_group" in ast.unparse(arg.func)
-        ]
-        groups = groups or _world_given(call, frame)
+        asked = (arg for arg in given if isinstance(arg, ast.Call) and "_group" in ast.unparse(arg.func))
+        groups: list[ast.expr] = [*asked] or _world_given(call, frame)
         if len(groups) != 1:
             return
         axes, other = group_axes(groups[0], frame), size_axes(shares[0], frame)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -37,7 +38,7 @@ class ReshapeMixesAxes(Rule):
     runtime = "nothing fails: all sizes fit, and the result is scrambled"
     limits = (
         "Inside one function, by the names of sizes; silent where a size has no name, is not known to be in the "
-        "tensor, or where branches give a tensor different axes."
+        "tensor, where branches give a tensor different axes, or where the function insists that one of the axes is 1."
     )
     guide = "beyond the guide"
     bad = """
@@ -59,6 +60,8 @@ class ReshapeMixesAxes(Rule):
             for moved in read.moved:
                 if _STORAGE.search(moved.tensor) or _STORAGE.search(read.function.name):
                     continue
+                if any(_is_one(read.function, _name(atom)) for atom in (moved.wanted, moved.skipped)):
+                    continue
                 yield self.finding(
                     place_of(module, moved.node),
                     object=read.function.name,
@@ -66,6 +69,14 @@ class ReshapeMixesAxes(Rule):
                     wanted=_name(moved.wanted),
                     skipped=_name(moved.skipped),
                 )
+
+
+def _is_one(function: ast.FunctionDef, name: str) -> bool:
+    """`assert batch == 1`: an axis of one moves nothing."""
+    return any(
+        isinstance(node, ast.Assert) and ast.unparse(node.test) in (f"{name} == 1", f"1 == {name}")
+        for node in ast.walk(function)
+    )
 
 
 def _name(atom: str) -> str:

@@ -24,6 +24,7 @@ from . import (
     tokens,
 )
 from .callables import Func, Partial
+from .choices import Choice
 from .events import FLAG_LEFT_OUT, Checkpointed
 from .interpreter import Interpreter
 from .parameter_events import Divided
@@ -224,17 +225,27 @@ def import_module(interp: Interpreter, args: tuple[Value, ...]) -> Value:
     return UNKNOWN
 
 
-def _reduced_in_place(interp: Interpreter, given: Tensor, node: ast.expr) -> None:
+def _reduced_in_place(interp: Interpreter, given: Tensor | Choice, node: ast.expr) -> None:
     """`dist.all_reduce(y)`: the variable holds the whole sum from there on."""
     name = node.args[0] if isinstance(node, ast.Call) and node.args else None
     frame = interp.frame
-    if frame is None or not isinstance(name, ast.Name) or name.id not in frame.vars:
-        return
-    if given.role in (parts.PART, parts.PICK, parts.MASKED) and isinstance(node, ast.Call):
-        interp.write(frame.vars, name.id, parts.put_together(interp, given, node))
+    held = frame is not None and isinstance(name, ast.Name) and name.id in frame.vars
+    after = interp.lift(lambda value: _summed(interp, value, node, held), given)
+    if frame is not None and isinstance(name, ast.Name) and held and after is not given:
+        interp.write(frame.vars, name.id, after)
+
+
+def _summed(interp: Interpreter, given: Value, node: ast.expr, held: bool) -> Value:
+    """One alternative of what a variable holds, behind an all-reduce in place."""
+    if not isinstance(given, Tensor):
+        return given
+    interp.reduced.add(given.tag)
     if given.state is State.PARTIAL:
         why = interp.step(node, tr("it is all-reduced in place, so it is full"), given.why)
-        interp.write(frame.vars, name.id, Tensor(State.FULL, width=given.width, why=why, role="row"))
+        return Tensor(State.FULL, width=given.width, why=why, role="row")
+    if held and given.role in (parts.PART, parts.PICK, parts.MASKED) and isinstance(node, ast.Call):
+        return parts.put_together(interp, given, node)
+    return given
 
 
 def _size(value: Value) -> Value:
@@ -247,8 +258,7 @@ def _torch(
 ) -> Value:
     if dotted.endswith(("distributed.all_reduce", "dist.all_reduce")):
         given = interp.settle(args[0]) if args else UNKNOWN
-        if isinstance(given, Tensor) and not groups.is_of_other_axis(node):
-            interp.reduced.add(given.tag)
+        if isinstance(given, Tensor | Choice) and not groups.is_of_other_axis(node):
             _reduced_in_place(interp, given, node)
         return UNKNOWN
     if dotted.startswith("torch.ops."):

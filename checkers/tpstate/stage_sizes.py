@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +18,8 @@ from ..project.training import ShapeConfig, TrainingScript, spelled_out
 from .script_values import ScriptValues
 
 _GRIDS = ("output_resolution", "input_resolution", "resolution")
+
+_RESAMPLES = re.compile(r"sample|merg|expand|recover|upscal|downscal|(^|_)(up|down)(_|$)")
 
 _WIDTHS = ("out_dim", "dim", "embed_dim")
 
@@ -102,7 +105,8 @@ class StageSizes:
             return None
         given = {keyword.arg: keyword.value for keyword in call[0].keywords if keyword.arg}
         values = ScriptValues(self.project, None, self._arguments(stage, found[1]))
-        grid = next((values.value(given[name], scope) for name in _GRIDS if name in given), None)
+        grids = _GRIDS[:1] if _changes_grid(attr, call[0], given) else _GRIDS
+        grid = next((values.value(given[name], scope) for name in grids if name in given), None)
         names = _WIDTHS[:1] if "output_resolution" in given or "in_dim" in given else _WIDTHS[1:]
         width = next((values.value(given[name], scope) for name in names if name in given), None)
         tokens = (
@@ -154,3 +158,10 @@ class StageSizes:
         written.update({keyword.arg: keyword.value for keyword in node.keywords if keyword.arg})
         taken = {arg.arg for arg in all_arguments(spec)}
         return {name: self.values.value(value, scope) for name, value in written.items() if name in taken}
+
+
+def _changes_grid(attr: str, call: ast.Call, given: Mapping[str, ast.expr]) -> bool:
+    """Whether a submodule may send other tokens than it takes: what samples up or down names its input alone."""
+    style = given.get("style")
+    names = (attr, ast.unparse(call.func), style.value if isinstance(style, ast.Constant) else "")
+    return "in_dim" in given or any(_RESAMPLES.search(str(name).lower()) for name in names)
