@@ -15,9 +15,11 @@ import functools
 import json
 import multiprocessing
 import os
+import re
 import shutil
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
@@ -93,23 +95,37 @@ def measure(revision: str, mistake: dict) -> dict:
     return {"id": mistake["id"], "read": read, "run": found}
 
 
-def is_placed(mistake: dict, found: list[dict]) -> bool:
-    """Whether the run names a file that was edited, as the place or around it."""
+def is_placed(clean: Path, mistake: dict, found: list[dict]) -> bool:
+    """Whether the run names an edited file, or one that calls what an edited file defines."""
     edited = {file for file, *_ in mistake["edits"]}
     places = {path for finding in found for path, _ in finding["places"]}
-    return bool(edited & places) or any(file in finding["message"] for finding in found for file in edited)
+    if edited & places or any(file in finding["message"] for finding in found for file in edited):
+        return True
+    texts = [(clean / file).read_text("utf-8") for file in edited if file.endswith(".py")]
+    defined = {name for text in texts for name in re.findall(r"^(?:def|class) (\w+)", text, re.MULTILINE)}
+    callers = [(clean / path).read_text("utf-8") for path in places if (clean / path).is_file()]
+    return any(re.search(rf"\b{name}\b", text) for name in defined for text in callers)
 
 
-def summary(mistakes: list[dict], results: dict[str, dict]) -> bool:
+def kinds(read: list[list]) -> Counter:
+    """Findings by symbol and file: lines move."""
+    return Counter((symbol, path) for symbol, path, _ in read)
+
+
+def summary(mistakes: list[dict], results: dict[str, dict], revision: str) -> bool:
     """Print it; whether all is as it must be."""
     clean = [row for row in results.values() if row["id"].startswith("clean")]
-    spoiled = [row for row in clean if row["read"] or row["run"]]
+    before = kinds(clean[0]["read"]) if clean else Counter()
+    for row in results.values():  # what newer rules say of the old tree is no merit
+        row["new"] = kinds(row["read"]) - before
+    spoiled = [row for row in clean if row["run"]]
     for row in spoiled:
-        print(f"{row['id']}: {row['read'][:1]} {row['run'][:1]}")
+        print(f"{row['id']}: {row['run'][:1]}")
     harmful = [m for m in mistakes if m["harm"] != "none" and m["id"] in results]
-    missed = [m for m in harmful if not results[m["id"]]["read"] and not results[m["id"]]["run"]]
+    missed = [m for m in harmful if not results[m["id"]]["new"] and not results[m["id"]]["run"]]
     ran = [m for m in harmful if results[m["id"]]["run"]]
-    misplaced = [m for m in ran if not is_placed(m, results[m["id"]]["run"])]
+    tree_of_all = Path(base(revision).name)
+    misplaced = [m for m in ran if not is_placed(tree_of_all, m, results[m["id"]]["run"])]
     for mistake in missed:
         print(f"{mistake['id']}: not found: {mistake['title']} ({mistake['run']}: {mistake['what'][:120]})")
     for mistake in misplaced:
@@ -155,7 +171,7 @@ def main() -> int:
             results[found["id"]] = found
             file.write(f"{json.dumps(found)}\n")
             file.flush()
-    return int(not summary(mistakes, results))
+    return int(not summary(mistakes, results, options.revision))
 
 
 if __name__ == "__main__":

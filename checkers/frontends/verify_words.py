@@ -97,6 +97,7 @@ _SENTENCES = (
     ("its output", "它的输出"),
     ("the gradient of its input", "它输入的梯度"),
     ("what it hands to {}", "它交给 {} 的值"),
+    ("what it hands to {}, unless a stage before sends that", "它交给 {} 的值，除非那就是前面的 stage 发来的"),
     ("the gradient that it hands back to {}", "它交回给 {} 的梯度"),
     ("{}; stage {} sends tensor {}, which is nothing that the original computes",
      "{}；stage {} 发送的第 {} 个张量是原始模型没有算过的"),

@@ -234,15 +234,19 @@ def _blame(run: SmallRun, key: Key | None, what: str, is_forward: bool) -> None:
         return
     path, side = key
     number = next((n for n in range(run.count) if run.holds(n, path)), 0)
+    senders = range(0)
     # A wrong input was made by the module around it; so was the wrong gradient of an output.
     if (side == "in") == is_forward:
         way = "what it hands to" if is_forward else "the gradient that it hands back to"
         text = f"{what}; the first difference is in {way} {path}"
         path = path.rpartition(".")[0]
+        if is_forward and number > 0 and not path:
+            text += ", unless a stage before sends that"
+            senders = range(number)
     else:
         way = "its output" if is_forward else "the gradient of its input"
         text = f"{what}; the first difference is in {way}"
-    run.add("numbers", text, number, path, "differs-from-original")
+    run.add("numbers", text, number, path, "differs-from-original", senders)
 
 
 def _steps(run: SmallRun, data: list[list[torch.Tensor]], made: Pass, plain: Pass) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
 
 import torch
@@ -169,8 +169,12 @@ class SmallRun:
 
     # -- findings ----------------------------------------------------------------------------------------------
 
-    def add(self, kind: str, message: str, number: int, path: str, rule: str = "") -> None:
-        """Note a fault of the module at `path` of a stage, or of the innermost of the user's around it."""
+    def add(
+        self, kind: str, message: str, number: int, path: str, rule: str = "", senders: Sequence[int] = ()
+    ) -> None:
+        """Note a fault of the module at `path` of a stage, or of the innermost of the user's around it; `senders` are
+        stages that may have sent it something wrong.
+        """
         stage = self.stages[number]
         path = path if self.holds(number, path) else ""
         while path and not self.tracker.place_of(stage.get_submodule(path))[0]:
@@ -178,6 +182,8 @@ class SmallRun:
         cls = type(stage.get_submodule(path)).__name__
         places = self.tracker.places_around(stage, path)
         place = next(iter(places), ("", 0))
+        before = [place for n in senders for place in self.tracker.places_around(self.stages[n], "")]
+        places = tuple(dict.fromkeys((*places, *before)))
         self.findings.append(
             Finding(kind, message, number, (self.rank,), path, cls, "", *place, rule, (), places)
         )

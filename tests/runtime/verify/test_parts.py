@@ -1,13 +1,14 @@
 """The parts of a verification that need no model."""
 
 import sys
+from types import SimpleNamespace
 
 import pytest
 import torch
 from torch import nn
 from torch.nn import functional as F
 
-from onescience_check.runtime.verify import matching, overrides, tree
+from onescience_check.runtime.verify import differences, matching, overrides, placements, tree
 from onescience_check.runtime.verify.comparing import Reference
 from onescience_check.runtime.verify.draws import KeepAll
 from onescience_check.runtime.verify.plan import Plan
@@ -139,3 +140,29 @@ def test_a_rank_that_died_is_not_the_one_that_lost_it():
     died = Finding("crash", "the process was killed by SIGKILL", None, (1,))
     lost = Finding("crash", "RuntimeError: Connection reset by peer", None, (0,))
     assert merged([lost, died]) == [lost, died]
+
+
+def test_what_a_stage_hands_on_may_come_from_the_stages_before():
+    noted = []
+    run = SimpleNamespace(
+        count=3, holds=lambda number, path: number == 2, add=lambda *given: noted.append(given)
+    )
+    differences._blame(run, ("join", "in"), "the result is off", is_forward=True)
+    differences._blame(run, ("block.join", "in"), "the result is off", is_forward=True)
+    assert [(path, list(senders)) for *_, path, _, senders in noted] == [("", [0, 1]), ("block", [])]
+
+
+@pytest.mark.parametrize(
+    ("by_tokens", "width", "word"), [(True, 4, "whole"), (True, 2, "split"), (False, 4, "split")]
+)
+def test_own_tokens_with_all_their_channels_are_no_split_input(by_tokens, width, word):
+    layer = type("ColumnParallelLinear", (nn.Module,), {"forward": lambda self, x: x, "input_size": 4})()
+    run = SimpleNamespace(
+        stages=[layer],
+        tracker=SimpleNamespace(built={id(layer): ("m.py", 3)}),
+        script=SimpleNamespace(args=SimpleNamespace(sequence_parallel=by_tokens)),
+        from_tp_ranks=lambda seen: [seen, {"m.py:3": "of another rank"}],
+    )
+    inputs = placements.Inputs(run)
+    layer(torch.ones(3, width))
+    assert inputs.compared() == {"m.py:3": word}
