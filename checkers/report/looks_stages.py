@@ -114,7 +114,7 @@ def tensors_sent(scene: Scene) -> str:
                 raise Unseen(
                     tr(
                         "what `%(text)s` of %(cls)s is was not seen",
-                        text=item.name or item.index,
+                        text=item.name or ast.unparse(item.node),
                         cls=stage.cls.name,
                     )
                 )
@@ -130,7 +130,7 @@ def features_sent(scene: Scene) -> str:
                 raise Unseen(
                     tr(
                         "what makes `%(text)s` of %(cls)s was not seen",
-                        text=item.name or item.index,
+                        text=item.name or ast.unparse(item.node),
                         cls=stage.cls.name,
                     )
                 )
@@ -185,7 +185,7 @@ def received_tensors(scene: Scene) -> str:
                 raise Unseen(
                     tr(
                         "whether `%(text)s` of %(cls)s is contiguous was not seen",
-                        text=item.name or item.index,
+                        text=item.name or ast.unparse(item.node),
                         cls=stage.cls.name,
                     )
                 )

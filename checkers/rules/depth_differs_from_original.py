@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..finding import Finding, Fix
+from ..finding import Evidence, Finding, Fix
 from ..language import tr
 from ..project.originals import Originals
 from ..project.stages import Family, Stages
@@ -210,10 +210,14 @@ class DepthDiffersFromOriginal(Rule):
         fix: Fix | None = None,
     ) -> Finding:
         last = family.stages[-1].cls
+        given = fix.edits[0].place if fix is not None else None
         return self.finding(
             site_place(stack.site) if stack is not None else place_of(last.module, last.node),
             object=family.name,
-            evidence=(at(wanted.site, tr("`%(wanted)s` of the original model", wanted=wanted.attr)),),
+            evidence=(
+                at(wanted.site, tr("`%(wanted)s` of the original model", wanted=wanted.attr)),
+                *([Evidence(given.path, given.line, tr("given here"))] if given is not None else []),
+            ),
             fix=fix,
             problem=problem,
             hint=hint,

@@ -13,6 +13,7 @@ from ..tpstate.events import Rejected
 from ..tpstate.verdicts import place_of, site_place
 from ..twins.describe import problem, source
 from ..twins.marked import Marked, stale_marks, unmarked
+from .depth_differs_from_original import DepthDiffersFromOriginal
 
 if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
@@ -78,6 +79,8 @@ class DiffersFromOriginal(Rule):
         refused = {
             site_place(site) for site, _, sure in by_written_call(analysis.log.events, Rejected) if sure
         }
+        sized = DepthDiffersFromOriginal().check(analysis)  # heads and windows of stages are said there
+        refused |= {edit.place for found in sized if found.fix is not None for edit in found.fix.edits}
         for marked in unmarked(analysis.project):
             mine = marked.difference.mine
             if place_of(mine.module, mine.node) not in refused:

@@ -39,6 +39,14 @@ def test_a_stage_is_missing(tree: Tree) -> None:
     assert line(model, "Middle stages").mark is Mark.OPEN
 
 
+def test_what_was_not_seen_is_named_as_it_is_written(tree: Tree) -> None:
+    text = (tree.root / STAGE_FILES[0]).read_text("utf-8")
+    last = text[text.rindex("        return ") :].strip()
+    tree.edit(STAGE_FILES[0], last, "return some_tool(x), x")
+    notes = [each.note for checklist in tree.model().checklists for each in checklist.lines]
+    assert any("what makes `some_tool(x)` of Tiny_stage0 was not seen" in note for note in notes)
+
+
 def test_a_gap_in_the_ranks(tree: Tree) -> None:
     for name, old, new in (
         (STAGE_FILES[1], "Tiny_stage1", "Tiny_stage2"),
