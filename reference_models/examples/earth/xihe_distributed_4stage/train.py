@@ -19,6 +19,7 @@ from onescience_check.reference_models.modules.compiled import compile_parts
 from onescience_check.runtime.cmems import CMEMSDataset
 from onescience_check.runtime.core import mpu
 from onescience_check.runtime.errors import UserError
+from onescience_check.runtime.fields import DATASET_KEYS
 from onescience_check.runtime.pipelinetensorshapeconfig import PipelineTensorShapeConfig
 from onescience_check.runtime.training import get_args, pretrain
 from onescience_check.runtime.training.arguments import core_transformer_config_from_args
@@ -37,14 +38,6 @@ MODEL_KEYS = {
     "drop": (int, float),
     "attn_drop": (int, float),
     "drop_path": (int, float),
-}
-DATASET_KEYS = {
-    "data_dir": str,
-    "img_size": [SIZE] * 2,
-    "train_time": [int],
-    "val_time": [int],
-    "test_time": [int],
-    "lead": SIZE,
 }
 SECTIONS = {"model": MODEL_KEYS, "dataset": DATASET_KEYS}
 
