@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 
 from ..facts.module import ClassFacts, ModuleFacts
+from .axes import many_axes
 from .edits import Edits, add_argument, add_parameter
 from .parts import Parts
 
@@ -43,8 +44,9 @@ class Converter:
                 if isinstance(target, ast.Attribute) and self.parts.is_linear(self.module, statement.value):
                     if self._is_only_called(node, target.attr):
                         rows[target.attr] = statement.value
-        for call in [n for n in ast.walk(node) if isinstance(n, ast.Call)]:
-            self._call(call, rows, config)
+        for method in [n for n in node.body if isinstance(n, ast.FunctionDef)]:
+            for call in [n for n in ast.walk(method) if isinstance(n, ast.Call)]:
+                self._call(cls, method, call, rows, config)
         names = [attr for attr, call in rows.items() if self._as_row(call, config)]
         if names and "attention" in cls.name.lower():
             self.edits.mark(rows[names[0]], HEADS)
@@ -97,12 +99,21 @@ class Converter:
             if isinstance(part, ast.Attribute) and part.attr == attr and isinstance(part.ctx, ast.Load)
         )
 
-    def _call(self, call: ast.Call, rows: dict[str, ast.Call], config: str) -> None:
+    def _call(
+        self,
+        cls: ClassFacts,
+        method: ast.FunctionDef,
+        call: ast.Call,
+        rows: dict[str, ast.Call],
+        config: str,
+    ) -> None:
         func = call.func
         if isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name) and func.value.id == "self":
             sizes = _linear_sizes(rows[func.attr]) if func.attr in rows else None
             if sizes is not None and not _is_few(sizes[0]):
                 self.edits.insert(self.edits.span(call)[1], "[0]")
+                if many_axes(self.parts, cls, method, call):
+                    self._join_axes(call)
             return
         if call in rows.values():
             return
@@ -112,6 +123,18 @@ class Converter:
             self.edits.mark(call, FOREIGN)
         else:
             self._part(call, config)
+
+    def _join_axes(self, call: ast.Call) -> None:
+        """Two axes in front of the layer and as many as before behind it: its backward takes three at most."""
+        given, name = call.args[0], "given"
+        if isinstance(given, ast.Name):
+            name = given.id
+            self.edits.insert(self.edits.span(given)[1], ".flatten(0, -2)")
+        else:
+            start, end = self.edits.span(given)
+            self.edits.insert(start, f"({name} := ")
+            self.edits.insert(end, ").flatten(0, -2)")
+        self.edits.insert(self.edits.span(call)[1], f".unflatten(0, {name}.shape[:-1])")
 
     def _part(self, call: ast.Call, config: str) -> None:
         """A part that is split: its distributed style, or class, and the config."""

@@ -16,7 +16,7 @@ class Cut:
     """One stage: statements of the forward, what it takes and what it hands on, in this order.
 
     `again` are statements of earlier stages that every stage can run for itself; `lost` are sizes that an earlier stage
-    read from a tensor.
+    read from a tensor; `raw` what it gives of the model's input, as it came.
     """
 
     body: list[ast.stmt]
@@ -24,6 +24,7 @@ class Cut:
     gives: list[str] = field(default_factory=list)
     again: list[ast.stmt] = field(default_factory=list)
     lost: list[str] = field(default_factory=list)
+    raw: list[str] = field(default_factory=list)
     cost: int = 0
 
 
@@ -59,6 +60,8 @@ def cut(forward: ast.FunctionDef, stages: int, costs: Mapping[str, int]) -> list
             _receive(part, body[:start], crossing[start], plain, fixed)
         if end < len(body):
             part.gives = [name for name in crossing[end] if name not in plain]
+            made = {name for node in body[:end] for name in store_names(node)}
+            part.raw = [name for name in part.gives if name in arguments and name not in made]
         found.append(part)
     return found
 

@@ -50,6 +50,13 @@ class Names:
             "onescience.distributed.megatron.core" if self.in_onescience else "onescience_check.runtime.core"
         )
 
+    @property
+    def verify_words(self) -> str:
+        """What `verify` wants to be told of the project: OneScience's copy of Megatron stands for the package."""
+        home = "onescience.distributed.megatron"
+        words = f" --alias {home}=megatron --stub {home}.core.transformer.moe"
+        return words if self.in_onescience else ""
+
     def stage(self, index: int) -> str:
         """The class of a stage."""
         return f"{self.name}_stage{index}"

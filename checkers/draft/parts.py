@@ -36,6 +36,7 @@ class Parts:
                 if entry.target is not None:
                     self._styles.setdefault(entry.style, Style(registry, entry.style, entry.target))
         self._split: dict[int, bool] = {}
+        self._users: dict[int, list[ClassFacts]] = {}
 
     def style(self, call: ast.Call) -> Style | None:
         """What a wrapper is asked for: `OneFuser(style="PanguFuser", …)`."""
@@ -117,11 +118,17 @@ class Parts:
             cls = waiting.pop(0)
             for call in calls_in(cls):
                 part = self.built(cls.module, call)
+                if part is not None and cls not in self.users(part):
+                    self.users(part).append(cls)
                 if part is not None and part not in found and part is not model:
                     if self.is_split(part) and self.existing(part) is None:
                         found.append(part)
                         waiting.append(part)
         return found
+
+    def users(self, cls: ClassFacts) -> list[ClassFacts]:
+        """The modules of the model that build a class, once `below` has looked for them."""
+        return self._users.setdefault(id(cls), [])
 
 
 def calls_in(cls: ClassFacts) -> list[ast.Call]:

@@ -66,12 +66,12 @@ def model_provider(pre_process=False, post_process=True):
     cfg = {params}
     model = build_model(cfg, core_transformer_config_from_args(args))
     args.pipeline_tensor_shape_config = PipelineTensorShapeConfig(
-        num_stages={count}, stage_shapes=boundary_shapes(args.micro_batch_size)
+        num_stages={count}, stage_shapes=boundary_shapes(args.micro_batch_size, cfg)
     )
     return model
 
 
-def boundary_shapes(batch):
+def boundary_shapes(batch, cfg):
     """The shape of each tensor that a stage sends, for all stages but the last; `onescience-check verify` says them."""
     shapes = []
 {shapes}    return shapes

@@ -188,14 +188,20 @@ class StageWriter:
             lines.append(f"{_listed(stage.takes)} = self.input_tensor\n")
         unknown = f".shape[0]  # {TODO}: an earlier stage read it from a tensor\n"
         lines += [f"{name} = {stage.takes[0]}{unknown}" for name in stage.lost]
+        if not index and len(self.forward.args.args) > 2:
+            lines.append(f"# {TODO}: the step gives one tensor: take it and part it into these\n")
         lines += [textwrap.dedent(self.edits.lines_of(node)) for node in (*stage.again, *stage.body)]
         if index == last:
             if isinstance(end := stage.body[-1], ast.Return) and isinstance(end.value, ast.Tuple):
                 lines.insert(
                     -1,
-                    f"# {TODO}: the step and the loss take one tensor\n{_off('last-stage-packs-passthrough')}",
+                    f"# {TODO}: the step and the loss take one tensor: join these\n"
+                    + _off("last-stage-packs-passthrough"),
                 )
         else:
+            if stage.raw:
+                which = ", ".join(stage.raw)
+                lines.append(f"# {TODO}: no gradient goes back to the input ({which}): use it up here\n")
             if len(stage.gives) > _MOST_TENSORS:
                 lines.append(f"# {TODO}: {len(stage.gives)} tensors: join them, or cut elsewhere\n")
                 lines.append(_off("stage-passes-too-many"))

@@ -77,5 +77,6 @@ def new(
     )
     print(local(said))
     script = display(made.names.examples / "train.py")
-    print(f"onescience-check {display(tree)}\nonescience-check verify {script} --tp 2 --pp {stages}")
+    print(f"onescience-check {display(tree)}")
+    print(f"onescience-check verify {script} --tp 2 --pp {stages}{made.names.verify_words}")
     raise typer.Exit(CLEAN)

@@ -123,6 +123,10 @@ def _operation(
         return frame.constant(0, node)
     if args and (REGION.search(name) or name in SAME):
         return args[0]
+    if (name == "flatten" and _are(args[1:], 0, -2)) or (name == "unflatten" and _are(args[1:2], 0)):
+        return args[
+            0
+        ]  # parallel layers take three axes at most: all but the last one are joined in front of them
     if name == "narrow" and len(args) == 4 and args[2].op == "const" and args[2].value == 0:
         return args[0]
     if name == "getattr" and len(args) > 1 and args[1].op == "const":
@@ -155,6 +159,10 @@ def _operation(
     if name == "tuple" and len(args) == 1 and args[0].op in ("received", "seq"):
         return args[0]
     return _sorted(f"f:{name}", args, names, spots, node, frame, ref)
+
+
+def _are(args: list[Node], *numbers: int) -> bool:
+    return [arg.value if arg.op == "const" else None for arg in args] == [*numbers]
 
 
 def _shifted(node: Node) -> Node | None:

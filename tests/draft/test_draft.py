@@ -94,6 +94,52 @@ def test_a_value_that_no_input_has_a_part_in_is_made_on_each_stage(new: New) -> 
     assert "x, skip = self.input_tensor" in last
 
 
+FOUR_AXES = [
+    ("x = self.fc1(x)", "rows, columns, cells, dim = x.shape\n        x = self.fc1(x)", "x"),  # by its shape
+    ("x = self.fc1(x)", "x = x.view(1, 2, 3, -1)\n        x = self.fc1(x)", "x"),  # by what made it
+    ("x = self.fc1(x)", "x = self.fc1(x.permute(0, 2, 3, 1))", "given"),  # where it is given
+]
+
+
+@pytest.mark.parametrize(("line", "instead", "name"), FOUR_AXES)
+def test_four_axes_are_joined_in_front_of_a_parallel_layer(
+    new: New, line: str, instead: str, name: str
+) -> None:
+    path = Path("src/weather/modules/mlp/swirlmlp.py")
+    text = path.read_text()
+    assert text.count("self.fc2(self.act(self.fc1(x)))") == 1
+    text = text.replace(
+        "return self.fc2(self.act(self.fc1(x)))", f"{instead}\n        return self.fc2(self.act(x))"
+    )
+    path.write_text(text)
+    assert new("Swirl", "--original", MODEL)[0] == 0
+    made = path.with_name("swirldistributedmlp.py").read_text()
+    given = "(given := x.permute(0, 2, 3, 1))" if name == "given" else "x"
+    assert f"self.fc1({given}.flatten(0, -2))[0].unflatten(0, {name}.shape[:-1])" in made
+    assert "self.fc2((given := self.act(x)).flatten(0, -2))[0].unflatten(0, given.shape[:-1])" in made
+    assert run([Path.cwd()], load_settings(Path.cwd())).findings == []
+
+
+def test_four_axes_are_known_from_where_a_module_is_used(new: New) -> None:
+    path = Path("src/weather/modules/fuser/swirlfuser.py")
+    text = path.read_text()
+    assert text.count("self.mlp(self.norm2(x))") == 1
+    path.write_text(text.replace("self.mlp(self.norm2(x))", "self.mlp(self.norm2(x.permute(0, 2, 1, 3)))"))
+    assert new("Swirl", "--original", MODEL)[0] == 0
+    made = Path("src/weather/modules/mlp/swirldistributedmlp.py").read_text()
+    assert "self.fc1(x.flatten(0, -2))[0].unflatten(0, x.shape[:-1])" in made
+
+
+def test_several_inputs_and_outputs_are_marked(new: New) -> None:
+    text = Path(MODEL).read_text()
+    text = text.replace("def forward(self, x)", "def forward(self, x, y)")
+    text = text.replace("return self.recover(x", "return self.recover(x + y")
+    Path(MODEL).write_text(text)
+    assert new("Swirl", "--original", MODEL)[0] == 0
+    first = Path(STAGES, "swirl_stage0.py").read_text()
+    assert "the step gives one tensor" in first and "no gradient goes back to the input (y)" in first
+
+
 def broken(text: str) -> Callable[[], object]:
     return lambda: Path(MODEL).write_text(text)
 

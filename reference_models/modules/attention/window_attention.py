@@ -95,11 +95,11 @@ def window_attention(
     padding; ocean: see `block_coasts`, None where all cells may meet. Returns (B, L, H * D). H may be the heads of this
     tensor-parallel rank.
 
-    On a GPU, in bf16 or fp16 and without dropout, kernels of our own read the tokens where they lie. Else the
+    On a GPU, in bf16 or fp16, without dropout and ocean, kernels of our own read the tokens where they lie. Else the
     windows are cut out and handed to torch's attention.
     """
     bias = bias.to(qkv.dtype)
-    if ocean is not None:
+    if ocean is not None:  # a bias for each window; the kernels read one for each type of window
         bias = block_coasts(bias, ocean, grid).repeat(qkv.shape[0], 1, 1, 1)
     elif window_op is not None and dropout == 0.0 and window_op.supports(qkv, bias, grid):
         geometry = [*grid.resolution, *grid.window, *grid.shift]
