@@ -21,6 +21,14 @@ def walk(node: ast.AST) -> list[ast.AST]:
     return [node, *inside]
 
 
+def inside(node: ast.AST) -> list[ast.AST]:
+    """The same for who asks once: nothing is kept."""
+    found = [node]
+    for part in found:  # grows as it is read
+        found += children(part)
+    return found
+
+
 def as_code(node: ast.AST) -> str:
     """A node as code, written once."""
     text: str | None = node.__dict__.get("_code")

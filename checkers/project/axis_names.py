@@ -54,15 +54,17 @@ class Names:
     def forget(self, statement: ast.stmt) -> None:
         """Whatever a statement assigns is unknown from now on."""
         for node in walk(statement):
-            name = dotted_name(node) if isinstance(node, ast.Name | ast.Attribute) else None
-            if name is not None and not isinstance(getattr(node, "ctx", None), ast.Load):
-                self.set(name, Held())
+            if isinstance(node, ast.Name | ast.Attribute) and not isinstance(node.ctx, ast.Load):
+                name = dotted_name(node)
+                if name is not None:
+                    self.set(name, Held())
         if isinstance(statement, ast.FunctionDef | ast.ClassDef):
             self.set(statement.name, Held())
 
     def set(self, name: str, value: Held | Shape | Axis) -> None:
         self._versions[name] = self._versions.get(name, 0) + 1
-        for longer in [key for key in self._env if key.startswith(f"{name}.")]:
+        start = f"{name}."
+        for longer in [key for key in self._env if key.startswith(start)]:
             del self._env[longer]
         self._env[name] = value
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from ..facts.module import ClassFacts
 from ..facts.nodes import children, walk
+from ..files.prefilter import longest_word
 from .project import External, Project
 
 _OPEN = re.compile(
@@ -220,6 +221,8 @@ def set_outside(project: Project, name: str) -> bool:
 
 def written_anywhere(project: Project, mark: str, pattern: re.Pattern[str]) -> bool:
     """Whether a file of the tree holds a pattern, which holds a plain text; also a file with nothing parallel."""
-    if any(mark in module.text and pattern.search(module.text) for module in project.modules):
-        return True
+    word = longest_word(mark.encode()).decode()
+    for module in project.modules:  # the words of a file are a tenth of it
+        if word in module.words and mark in module.text and pattern.search(module.text):
+            return True
     return project.files.unread_has(mark, pattern)

@@ -56,9 +56,7 @@ class Scope:
     def functions(self) -> dict[str, Scope]:
         """Functions defined directly in this scope."""
         return {
-            node.name: Scope(self.module, node, self)
-            for node in self.nodes
-            if isinstance(node, ast.FunctionDef)
+            node.name: Scope(self.module, node, self) for node in self.nodes if type(node) is ast.FunctionDef
         }
 
     @cached_property

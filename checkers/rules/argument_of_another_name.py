@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from ..facts.module import ClassFacts, ModuleFacts
-from ..facts.nodes import walk
+from ..facts.nodes import inside, walk
 from ..finding import Edit, Evidence, Finding
 from ..language import tr
 from ..project.project import FunctionRef, Project, dotted_name
@@ -142,8 +142,8 @@ class ArgumentOfAnotherName(Rule):
     ) -> Iterator[Finding]:
         if _mirrors(function.name):
             return
-        for node in ast.walk(function):
-            if not isinstance(node, ast.Call) or len(node.args) + len(node.keywords) < 2:
+        for node in inside(function):
+            if type(node) is not ast.Call or len(node.args) + len(node.keywords) < 2:
                 continue
             callee = _callee(project, module, cls, node) if len(node.args) > 1 else None
             given = _given(node, callee[1] if callee is not None else [])

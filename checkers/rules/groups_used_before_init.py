@@ -16,6 +16,9 @@ from ..spmd.frames import Frame, functions
 from ..tpstate.verdicts import place_of
 
 if TYPE_CHECKING:
+    from ..facts.module import ClassFacts
+    from ..project.project import Project
+    from ..project.scopes import Scope
     from ..tpstate.analysis import Analysis
 
 _STARTS = re.compile(r"\binit\w*\(|initialize_model_parallel\(|setup\w*\(")
@@ -109,7 +112,20 @@ def _runs(call: ast.Call, frame: Frame, name: str, depth: int) -> bool:
     if last_name(call.func) == name:
         return True
     inner = frame.callee(call) if depth < 3 else None
-    return inner is not None and any(_runs(part, inner, name, depth + 1) for part in inner.scope.calls)
+    if inner is None:
+        return False
+    known = frame.project.knowledge(_Runs).known
+    key = (inner.scope, inner.cls, name, depth)
+    if key not in known:
+        known[key] = any(_runs(part, inner, name, depth + 1) for part in inner.scope.calls)
+    return known[key]
+
+
+class _Runs:
+    """Which functions run a call of a name, to which depth."""
+
+    def __init__(self, _: Project) -> None:
+        self.known: dict[tuple[Scope, ClassFacts | None, str, int], bool] = {}
 
 
 def _asked(call: ast.Call, frame: Frame, depth: int) -> tuple[ast.Call, Frame] | None:

@@ -199,6 +199,13 @@ def _dropped(frame: Frame) -> Iterator[tuple[ast.expr, str]]:
         target = node.targets[0] if isinstance(node, ast.Assign) and len(node.targets) == 1 else None
         if not isinstance(node, ast.Assign) or not isinstance(target, ast.Tuple) or len(target.elts) != 2:
             continue
+        first, second = target.elts
+        if (
+            not isinstance(first, ast.Name)
+            or not isinstance(second, ast.Name)
+            or not _UNPACKS.search(first.id)
+        ):
+            continue
         inner = frame.callee(node.value) if isinstance(node.value, ast.Call) else None
         values = returns(inner) if inner is not None else []
         if (
@@ -214,13 +221,6 @@ def _dropped(frame: Frame) -> Iterator[tuple[ast.expr, str]]:
             for part in walk(function)
             if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load)
         }
-        first, second = target.elts
-        if (
-            not isinstance(first, ast.Name)
-            or not isinstance(second, ast.Name)
-            or not _UNPACKS.search(first.id)
-        ):
-            continue
         if varies(values[0].elts[0], inner) != PP:
             continue
         if first.id not in read and second.id in read:

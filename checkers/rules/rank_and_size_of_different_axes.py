@@ -68,7 +68,7 @@ class RankAndSizeOfDifferentAxes(Rule):
     def check(self, analysis: Analysis) -> Iterator[Finding]:
         for frame in functions(analysis.project, _RANKS, _SIZES):
             for node in frame.scope.nodes:
-                for rank, size in _pairs(node, frame):
+                for rank, size in _pairs(node, frame) if type(node) in _PAIRED else ():
                     axes, other = _rank(rank, frame), size_axes(size[0], size[1])
                     if _differ(axes, other, frame) and axes and other and isinstance(node, ast.expr):
                         yield self.finding(
@@ -94,10 +94,11 @@ def _rank(node: ast.expr, frame: Frame) -> Axes | None:
     return varies(node, frame) if isinstance(node, ast.Name | ast.Attribute | ast.Call) else None
 
 
+_PAIRED = frozenset((ast.Subscript, ast.BinOp, ast.Call))
+
+
 def _pairs(node: ast.AST, frame: Frame) -> Iterator[tuple[ast.expr, tuple[ast.expr, Frame]]]:
     """What is used as a rank, and as the size that belongs to it, by one expression."""
-    if isinstance(node, ast.Slice) or not isinstance(node, ast.Subscript | ast.BinOp | ast.Call):
-        return
     if isinstance(node, ast.Subscript):
         part = node.slice
         if isinstance(part, ast.Slice) and part.lower is not None and part.step is not None:
@@ -107,11 +108,15 @@ def _pairs(node: ast.AST, frame: Frame) -> Iterator[tuple[ast.expr, tuple[ast.ex
             divisor = _divisor(share, frame) if isinstance(node.op, ast.Mult) else None
             if divisor is not None:
                 yield rank, divisor
-    elif frame.external(node.func).startswith(_PIPELINING) and as_code(node.func).endswith("PipelineStage"):
+    elif (
+        isinstance(node, ast.Call)
+        and frame.external(node.func).startswith(_PIPELINING)
+        and as_code(node.func).endswith("PipelineStage")
+    ):
         index, count = frame.argument(node, "stage_index", 1), frame.argument(node, "num_stages", 2)
         if index is not None and count is not None:
             yield index, (count, frame)
-    else:
+    elif isinstance(node, ast.Call):
         inner = frame.callee(node)
         given = (
             {name: value for name, (value, where) in inner.given.items() if where is frame} if inner else {}

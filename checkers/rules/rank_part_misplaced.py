@@ -96,10 +96,10 @@ class RankPartMisplaced(Rule):
 def _parts(frame: Frame) -> Iterator[tuple[ast.expr, ast.expr, ast.expr]]:
     """`x.narrow(dim, start, length)` and a returned `(start, length)`."""
     for node in frame.scope.nodes:
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "narrow":
+        if type(node) is ast.Call and isinstance(node.func, ast.Attribute) and node.func.attr == "narrow":
             if len(node.args) == 3 and not node.keywords:
                 yield node, node.args[1], node.args[2]
-        elif isinstance(node, ast.Return) and isinstance(node.value, ast.Tuple) and len(node.value.elts) == 2:
+        elif type(node) is ast.Return and isinstance(node.value, ast.Tuple) and len(node.value.elts) == 2:
             yield node.value, node.value.elts[0], node.value.elts[1]
 
 

@@ -111,6 +111,8 @@ def _without(frame: Frame, call: ast.Call) -> Edit | None:
 
 def _blocks(function: ast.FunctionDef) -> Iterator[list[ast.stmt]]:
     for node in walk(function):
+        if isinstance(node, ast.expr):
+            continue
         for name in ("body", "orelse", "finalbody"):
             block = getattr(node, name, None)
             if isinstance(block, list) and len(block) > 1:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..facts.module import ClassFacts
+from ..facts.nodes import inside
 from ..finding import Evidence, Finding
 from ..language import tr
 from ..project.project import External, Project
@@ -167,7 +168,7 @@ def _assignments(nodes: list[ast.AST]) -> dict[str, int]:
     return {
         node.attr: node.lineno
         for node in nodes
-        if isinstance(node, ast.Attribute)
+        if type(node) is ast.Attribute
         and isinstance(node.ctx, ast.Store)
         and ast.unparse(node.value) == "self"
     }
@@ -180,7 +181,7 @@ def _set_elsewhere(project: Project, cls: ClassFacts) -> set[str]:
             found |= {*entry.constants, *entry.methods, *entry.annotations}
             for name, method in entry.methods.items():
                 if entry is not cls or name != "__init__":
-                    found |= set(_assignments(list(ast.walk(method))))
+                    found |= set(_assignments(inside(method)))
     return found
 
 

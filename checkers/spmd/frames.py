@@ -180,11 +180,11 @@ class Scopes:
 
 def _imports(scope: Scope) -> Iterator[tuple[str, Import]]:
     for node in scope.nodes:
-        if isinstance(node, ast.ImportFrom):
+        if type(node) is ast.ImportFrom:
             module = "." * node.level + (node.module or "")
             for alias in node.names:
                 yield alias.asname or alias.name, Import(module, alias.name, node.lineno)
-        elif isinstance(node, ast.Import):
+        elif type(node) is ast.Import:
             for alias in node.names:
                 target = alias.name if alias.asname else alias.name.split(".")[0]
                 yield alias.asname or target, Import(target, None, node.lineno)
