@@ -152,7 +152,7 @@ class Configs:
             return None
         if isinstance(node, ast.Call):
             load = self.loads.get(node)
-            return None if load is None else (load, load.keys)
+            return self._returned(node, scope, steps) if load is None else (load, load.keys)
         if isinstance(node, ast.Name):
             return self._named(node.id, scope, steps)
         if isinstance(node, ast.Attribute | ast.Subscript):
@@ -166,6 +166,18 @@ class Configs:
                 )
             return before[0], (*before[1], key)
         return None
+
+    def _returned(
+        self, node: ast.Call, scope: Scope, steps: int
+    ) -> tuple[ConfigLoad, tuple[str, ...]] | None:
+        """What a function of the script returns, where it has one return: `cfg = load_config()`."""
+        called = self.script.function(node.func, scope) if isinstance(node.func, ast.Name) else None
+        returns = (
+            [part for part in called.nodes if isinstance(part, ast.Return)] if called is not None else []
+        )
+        if called is None or called.module is not self.script.module or len(returns) != 1:
+            return None
+        return self.source(returns[0].value, called, steps + 1)
 
     def _named(self, name: str, scope: Scope, steps: int) -> tuple[ConfigLoad, tuple[str, ...]] | None:
         owner = scope.owner_of(name)

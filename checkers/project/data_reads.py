@@ -28,11 +28,15 @@ class Where:
 
 @dataclass(frozen=True, eq=False)
 class DataRead:
-    """A `next(data_iterator)` of a training step or of a function that the step hands its iterator to."""
+    """A `next(data_iterator)` of a training step or of a function that the step hands its iterator to.
+
+    `call` is the call of the step that leads to it, or the read itself.
+    """
 
     node: ast.Call
     scope: Scope
     where: Where
+    call: ast.Call
 
 
 def data_reads(script: TrainingScript, step: Scope) -> list[DataRead]:
@@ -46,7 +50,12 @@ def calls_with_stages(step: Scope) -> Iterator[tuple[ast.Call, Where]]:
 
 
 def _reads(
-    script: TrainingScript, scope: Scope, iterator: str, where: Where, depth: int
+    script: TrainingScript,
+    scope: Scope,
+    iterator: str,
+    where: Where,
+    depth: int,
+    outer: ast.Call | None = None,
 ) -> Iterator[DataRead]:
     for call, place in _calls(scope.body, scope, where):
         passed = [
@@ -55,11 +64,11 @@ def _reads(
         if not passed:
             continue
         if isinstance(call.func, ast.Name) and call.func.id == "next":
-            yield DataRead(call, scope, place)
+            yield DataRead(call, scope, place, outer or call)
             continue
         helper = script.function(call.func, scope)
         if helper is not None and depth < _MAX_DEPTH and passed[0] < len(helper.parameters):
-            yield from _reads(script, helper, helper.parameters[passed[0]], place, depth + 1)
+            yield from _reads(script, helper, helper.parameters[passed[0]], place, depth + 1, outer or call)
 
 
 def _calls(body: list[ast.stmt], scope: Scope, where: Where) -> Iterator[tuple[ast.Call, Where]]:

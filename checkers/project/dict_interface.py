@@ -82,16 +82,25 @@ def _dict_forwards(project: Project) -> list[DictForward]:
 
 def _find(project: Project) -> Iterator[DictForward]:
     for cls in project.classes():
-        method = cls.methods.get("forward")
-        if method is None or len(method.args.args) < 2 or project.is_framework(cls.module):
-            continue
-        name = method.args.args[1].arg
-        marks = (f'{name}["x"]', f"{name}['x']", f"{name}.x")
-        text = cls.module.text_of(method)
-        if any(mark in text for mark in marks):
-            found = DictForward(cls, method, name, [node for part in method.body for node in walk(part)])
-            if any(found.is_key(node, "x") or _is_attribute(found, node) for node in found.nodes):
-                yield found
+        found = None if project.is_framework(cls.module) else as_dict_forward(cls)
+        if found is not None:
+            yield found
+
+
+def as_dict_forward(cls: ClassFacts) -> DictForward | None:
+    """The forward of a class, if it reads `x` from its first parameter by key or attribute."""
+    method = cls.methods.get("forward")
+    if method is None or len(method.args.args) < 2:
+        return None
+    name = method.args.args[1].arg
+    marks = (f'{name}["x"]', f"{name}['x']", f"{name}.x")
+    text = cls.module.text_of(method)
+    if not any(mark in text for mark in marks):
+        return None
+    found = DictForward(cls, method, name, [node for part in method.body for node in walk(part)])
+    return (
+        found if any(found.is_key(node, "x") or _is_attribute(found, node) for node in found.nodes) else None
+    )
 
 
 def _is_attribute(forward: DictForward, node: ast.AST) -> bool:

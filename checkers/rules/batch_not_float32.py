@@ -11,7 +11,7 @@ from ..facts.module import ClassFacts
 from ..finding import Finding
 from ..language import tr
 from ..project.batch import Batch
-from ..project.data_reads import data_reads
+from ..project.data_reads import DataRead, data_reads
 from ..project.loss_binding import loss_bindings
 from ..project.project import dotted_name
 from ..project.scopes import Scope
@@ -107,6 +107,7 @@ class BatchNotFloat32(Rule):
                     read.node for read in data_reads(script, step) if read.scope.function is step.function
                 ]
                 if not reads:
+                    yield from self._from_helper(script, step)
                     continue
                 batch = Batch(step, reads)
                 yield from self._other_type(script, step, batch)
@@ -130,6 +131,33 @@ class BatchNotFloat32(Rule):
                             typed=typed,
                         )
 
+    def _from_helper(self, script: TrainingScript, step: Scope) -> Iterator[Finding]:
+        """A batch that a function of the script reads and returns in parts: `x, y = get_batch(data_iterator)`."""
+        for read in data_reads(script, step):
+            parts = _returned_parts(step, read)
+            raw = Batch(read.scope, [read.node])
+            for value, target in (*_model_inputs(script, step), *_loss_inputs(script, step)):
+                part = parts.get(value.id) if isinstance(value, ast.Name) else None
+                if part is None or not raw.is_raw(part) or _WHOLE_NUMBERS.search(ast.unparse(part)):
+                    continue
+                if _converts_later(step, value) or (target == "the model" and "label" in ast.unparse(value)):
+                    continue
+                converts, is_seen = _datasets(script)
+                if converts:
+                    return
+                typed = _as_float32(part)
+                yield self.finding(
+                    place_of(read.scope.module, part),
+                    fix=unsafe(replace(read.scope.module, part, typed)),
+                    object=read.scope.function.name if read.scope.function is not None else "",
+                    evidence=(at(Site(step.module, value), tr("it is used here")),),
+                    decided=is_seen or script.drives_stages,
+                    value=ast.unparse(part),
+                    read=ast.unparse(read.node),
+                    target=target,
+                    typed=typed,
+                )
+
     def _other_type(self, script: TrainingScript, step: Scope, batch: Batch) -> Iterator[Finding]:
         """Input of a stage that the step turns into float64 or, in a run that is not fp16, into float16."""
         if not script.drives_stages:
@@ -150,6 +178,31 @@ class BatchNotFloat32(Rule):
                         target=target,
                         typed=f"{ast.unparse(inner)}.float()",
                     )
+
+
+def _returned_parts(step: Scope, read: DataRead) -> dict[str, ast.expr]:
+    """The names that the step unpacks the parts of a batch into, and what the reading function returns for each."""
+    returns = [
+        part.value
+        for part in read.scope.nodes
+        if isinstance(part, ast.Return) and isinstance(part.value, ast.Tuple)
+    ]
+    tuples = [value for value in returns if not all(_is_none(part) for part in value.elts)]
+    for node in step.nodes:
+        if isinstance(node, ast.Assign) and node.value is read.call and len(tuples) == 1:
+            names = node.targets[0].elts if isinstance(node.targets[0], ast.Tuple) else []
+            if len(names) == len(tuples[0].elts):
+                pairs = zip(names, tuples[0].elts, strict=True)
+                return {name.id: part for name, part in pairs if isinstance(name, ast.Name)}
+    return {}
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
+
+
+def _converts_later(step: Scope, value: ast.expr) -> bool:
+    return len(step.bound.get(ast.unparse(value), ())) > 1
 
 
 def _chain(node: ast.expr) -> Iterator[tuple[ast.Call, str, ast.expr]]:

@@ -93,19 +93,17 @@ class LabelMissingOnLastStage(Rule):
                 )
 
     def _check_step(self, script: TrainingScript, step: Scope, read: DataRead) -> Iterator[Finding]:
-        if read.scope.function is not step.function:
-            return
         batch = _names_from(step, read)
         for name, node in _loss_inputs(script, step):
             sources = step.bound.get(name, [])
             if name in batch and all(_is_none(value) or _comes_from(value, batch, read) for value in sources):
                 evidence = (at(Site(step.module, node), tr("the loss takes `%(name)s` here", name=name)),)
-                edit = _also_last(step, read)
+                edit = _also_last(read.scope, read)
                 asked = edit.text.removeprefix(" or ") if edit is not None else "mpu.is_pipeline_last_stage()"
                 first = asked.replace("last", "first")
                 yield self.finding(
-                    place_of(step.module, read.node),
-                    object=script_name(step),
+                    place_of(read.scope.module, read.node),
+                    object=script_name(read.scope),
                     evidence=evidence,
                     fix=unsafe(edit),
                     label=name,
@@ -150,7 +148,7 @@ def _names_from(step: Scope, read: DataRead) -> set[str]:
 def _comes_from(value: ast.expr, batch: set[str], read: DataRead) -> bool:
     source = getattr(value, "source", value)
     nodes = list(own_nodes(source))
-    if read.node in nodes:
+    if read.call in nodes:
         return True
     return any(isinstance(node, ast.Name) and node.id in batch for node in nodes) and not _calls_model(nodes)
 

@@ -107,6 +107,23 @@ class StageAttributeMissing(Rule):
                         )
             yield from self._placeholder(analysis, stage)
             yield from self._shared(stage)
+            yield from self._first(stage)
+
+    def _first(self, stage: Stage) -> Iterator[Finding]:
+        """`self.pre_process = True` in a stage that stands behind another."""
+        cls = stage.cls
+        if not stage.family.ordered or stage.is_first or "self.pre_process = True" not in cls.text:
+            return
+        for node in walk(cls.node):
+            if isinstance(node, ast.Assign) and as_code(node) == "self.pre_process = True":
+                yield self.finding(
+                    place_of(cls.module, node),
+                    object=cls.name,
+                    fix=unsafe(replace(cls.module, node.value, "None")),
+                    message="stage `%(cls)s` says that it takes the raw input, and it stands behind another stage",
+                    advice="Write `self.pre_process = None`.",
+                    cls=cls.name,
+                )
 
     def _shared(self, stage: Stage) -> Iterator[Finding]:
         """`self.share_embeddings_and_output_weights = True` in a stage without such weights."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..facts.module import ClassFacts
-from ..facts.nodes import walk
+from ..facts.nodes import as_code, walk
 from ..finding import Finding
 from ..project.project import Project
 from ..project.stage_classes import hidden_base
@@ -174,16 +174,20 @@ def _unpacked(cls: ClassFacts, attr: str) -> int | None:
     """Into how many names the methods of a class unpack an attribute, where all say the same."""
     counts = set()
     for method in cls.methods.values():
-        for node in walk(method):
-            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Tuple):
-                value = (
-                    node.value.args[0]
-                    if isinstance(node.value, ast.Call) and len(node.value.args) == 1
-                    else node.value
-                )
-                if ast.unparse(value) == f"self.{attr}":
-                    counts.add(len(node.targets[0].elts))
+        assigned = [node for node in walk(method) if isinstance(node, ast.Assign)]
+        aliases = {as_code(node.targets[0]) for node in assigned if as_code(node.value) == f"self.{attr}"}
+        for node in assigned:
+            if isinstance(node.targets[0], ast.Tuple) and _whole(node.value) & {f"self.{attr}", *aliases}:
+                counts.add(len(node.targets[0].elts))
     return counts.pop() if len(counts) == 1 else None
+
+
+def _whole(value: ast.expr) -> set[str]:
+    """What is unpacked as a whole: `received`, `tuple(received)`, either side of a test."""
+    if isinstance(value, ast.IfExp):
+        return _whole(value.body) | _whole(value.orelse)
+    inner = value.args[0] if isinstance(value, ast.Call) and len(value.args) == 1 else value
+    return {as_code(inner)}
 
 
 def _uses_argument(method: ast.FunctionDef) -> bool:

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from ..facts.module import ModuleFacts
 from ..facts.nodes import walk
 from ..finding import Finding
 from ..language import tr
-from ..project.config_reads import Configs
+from ..project.config_reads import ConfigLoad, Configs
 from ..project.project import dotted_name
 from ..project.stage_calls import stage_calls
 from ..project.stage_classes import is_declared
 from ..project.stage_maps import StageMap
 from ..project.stages import Stage, Stages
 from ..project.training import Training, TrainingScript
+from ..project.yaml_config import MissingKey, look_up
 from ..rule import Rule, Scope, Symptom
 from ..tpstate.verdicts import place_of
 
@@ -88,8 +89,8 @@ class StageTakesYamlConfig(Rule):
         configs = Configs(script)
         for call, scope, stage in stage_calls(script):
             for value in (*call.args, *(keyword.value for keyword in call.keywords)):
-                found = configs.source(value, scope) if isinstance(value, ast.Name) else None
-                if found is not None and found[1] == found[0].keys:
+                found = configs.source(value, scope) if isinstance(value, ast.Name | ast.Attribute) else None
+                if found is not None and (found[1] == found[0].keys or _is_section(*found)):
                     yield self._given(script.module, value, stage.cls.name)
 
     def _parameters(self, stage: Stage) -> Iterator[Finding]:
@@ -162,3 +163,13 @@ def _picks(value: ast.expr) -> str:
     if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr == "get":
         return dotted_name(value.func.value) or ""
     return (dotted_name(value.value) or "") if isinstance(value, ast.Subscript) else ""
+
+
+def _is_section(load: ConfigLoad, keys: tuple[str, ...]) -> bool:
+    """Whether what is read of a file has keys of its own: `cfg.model`."""
+    if load.file is None or load.problem:
+        return False
+    try:
+        return isinstance(look_up(load.file.data, keys), Mapping)
+    except MissingKey:
+        return False

@@ -7,15 +7,17 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..facts.module import ClassFacts
-from ..facts.nodes import walk
+from ..facts.nodes import as_code, walk
 from ..finding import Evidence, Finding
 from ..language import tr
-from ..project.dict_interface import dict_forward_of
+from ..project.dict_interface import DictForward, as_dict_forward, dict_forward_of, dict_forwards
+from ..project.distributed import is_named_distributed, original_of
+from ..project.project import Project
 from ..rule import Rule, Symptom
 from ..tpstate.callers import by_written_call, callee_text, owner_of, through_super, written_at, written_in
 from ..tpstate.events import Event, Rejected, Site, TensorKeyed
 from ..tpstate.fixes import either, replace
-from ..tpstate.verdicts import site_place
+from ..tpstate.verdicts import place_of, site_place
 
 if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
@@ -90,6 +92,8 @@ class SubmoduleNotGivenDict(Rule):
             if dict_forward_of(project, holder) is not None and "positional" in event.problem:
                 seen.add(site.key)
                 yield self._finding(site, holder, tr("the tensor and the mask apart"))
+        for given in dict_forwards(project):
+            yield from self._without_mask(project, given)
         for keyed in analysis.log.events:
             if type(keyed) is not TensorKeyed or not keyed.certain or not keyed.stack:
                 continue
@@ -101,6 +105,36 @@ class SubmoduleNotGivenDict(Rule):
             if site.key not in seen:
                 seen.add(site.key)
                 yield self._finding(site, cls, tr("a tensor"))
+
+    def _without_mask(self, project: Project, forward: DictForward) -> Iterator[Finding]:
+        """A dict without the mask for a block that the original hands its mask on to."""
+        original = original_of(project, forward.cls) if is_named_distributed(forward.cls) else None
+        theirs = as_dict_forward(original) if original is not None else None
+        if original is None or theirs is None or not (forward.mentions("mask") and theirs.mentions("mask")):
+            return
+        handed = {as_code(call.func): call for call in map(_one_argument, theirs.nodes) if call is not None}
+        for node in forward.nodes:
+            call = _one_argument(node)
+            other = handed.get(as_code(call.func)) if call is not None else None
+            if (
+                call is None
+                or other is None
+                or _keys(call.args[0]) is None
+                or "mask" in (_keys(call.args[0]) or ())
+            ):
+                continue
+            if theirs.is_obj(other.args[0]) or "mask" in (_keys(other.args[0]) or ()):
+                yield self.finding(
+                    place_of(forward.cls.module, call),
+                    object=forward.cls.name,
+                    evidence=(
+                        Evidence(original.module.display, other.lineno, tr("the original hands it on here")),
+                    ),
+                    message="`%(call)s(…)` is given a dict without the mask that the original `%(original)s` hands on",
+                    advice='Give it the mask too: `%(call)s({"x": x, "mask": mask})`.',
+                    call=as_code(call.func),
+                    original=original.name,
+                )
 
     def _finding(self, site: Site, cls: ClassFacts, given: str) -> Finding:
         line = cls.methods["forward"].lineno
@@ -117,6 +151,18 @@ class SubmoduleNotGivenDict(Rule):
             cls=cls.name,
             given=given,
         )
+
+
+def _one_argument(node: ast.AST) -> ast.Call | None:
+    return node if isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords else None
+
+
+def _keys(node: ast.expr) -> set[str] | None:
+    """The keys of a dict that is written down and holds `x`."""
+    if not isinstance(node, ast.Dict) or not all(isinstance(key, ast.Constant) for key in node.keys):
+        return None
+    keys = {str(key.value) for key in node.keys if isinstance(key, ast.Constant)}
+    return keys if "x" in keys else None
 
 
 def _call_of(keyed: TensorKeyed) -> Site:

@@ -127,6 +127,8 @@ class ScriptValues:
         item = owner.item(node.id)
         if item is not None:
             source = self._closed(item.source, owner, depth + 1)
+            if isinstance(source, ast.GeneratorExp):  # unpacked as a list would be
+                source = ast.ListComp(source.elt, source.generators)
             return ast.Subscript(source, ast.Constant(item.index), ast.Load())
         bound = owner.value(node.id)
         return node if bound is None else self._closed(bound, owner, depth + 1)
