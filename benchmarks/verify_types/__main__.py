@@ -23,6 +23,7 @@ from onescience_check.checkers.report.target import find, find_stages
 from onescience_check.runtime.verify import Plan, verify
 
 HERE = Path(__file__).parent
+_RUNTIME = "onescience_check.runtime"
 _COPIED = ("transformer", "models", "fusions")
 _SP = ("--sequence-parallel",)
 
@@ -50,8 +51,12 @@ CASES = {
         "guide-trees/base",
         script="examples/earth/qilin_distributed_4stage/train_distributed_4stage.py",
         pp=4,
-        aliases=(("onescience.distributed.megatron", "megatron"),),
-        stubs=("onescience.distributed",),
+        aliases=(
+            ("onescience.distributed.megatron", "megatron"),
+            ("onescience.distributed.pipelinetensorshapeconfig", f"{_RUNTIME}.pipelinetensorshapeconfig"),
+            ("onescience.utils.fcn.YParams", f"{_RUNTIME}.yparams"),
+        ),
+        stubs=("onescience.distributed", "onescience.utils", "onescience.datapipes"),
     ),
     "assert-of-a-kind": Case("cases/right-trees/assert-of-a-kind", "right", input=(2, 8)),
     "dispatching-op": Case("cases/right-trees/dispatching-op", "right", input=(2, 16)),
