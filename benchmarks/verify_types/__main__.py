@@ -30,14 +30,15 @@ _SP = ("--sequence-parallel",)
 
 @dataclass(frozen=True)
 class Case:
-    """One model: the tree it lies in, the file that builds it or its training script, and how it is run."""
+    """One model: the tree it lies in, a file beside it that builds it or what its script needs, and how it is run."""
 
     tree: str
-    fit: str = ""
+    fit: str
     script: str = ""
     input: tuple[int, ...] = ()
     flags: tuple[str, ...] = ()
     pp: int = 1
+    places: tuple[str, ...] = ("fit.py",)
     aliases: tuple[tuple[str, str], ...] = ()
     stubs: tuple[str, ...] = ()
 
@@ -54,9 +55,10 @@ CASES = {
         aliases=(
             ("onescience.distributed.megatron", "megatron"),
             ("onescience.distributed.pipelinetensorshapeconfig", f"{_RUNTIME}.pipelinetensorshapeconfig"),
-            ("onescience.utils.fcn.YParams", f"{_RUNTIME}.yparams"),
         ),
-        stubs=("onescience.distributed", "onescience.utils", "onescience.datapipes"),
+        stubs=("onescience.distributed", "onescience.datapipes"),
+        fit="guide",
+        places=("src/onescience/utils/fcn/YParams.py", "src/onescience/utils/loss.py"),
     ),
     "assert-of-a-kind": Case("cases/right-trees/assert-of-a-kind", "right", input=(2, 8)),
     "dispatching-op": Case("cases/right-trees/dispatching-op", "right", input=(2, 16)),
@@ -89,9 +91,10 @@ def types(case: Case, sets: Path, folder: Path) -> tuple[dict[str, str], dict[st
         shutil.copytree(sets / case.tree, folder, dirs_exist_ok=True)
     else:
         copy_of_megatron(folder / "gpt_copy")
-    if case.fit:
-        shutil.copy(HERE / "fits" / f"{case.fit}.py", folder / "fit.py")
-    stages = ("fit:Case",) if case.fit else ()
+    for place in case.places:
+        (folder / place).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(HERE / "fits" / f"{case.fit}.py", folder / place)
+    stages = () if case.script else ("fit:Case",)
     target = find_stages(stages) if stages else find(folder / case.script)
     places = {"original": target.original, "roots": target.roots, "renamed": target.renamed}
     given = {
