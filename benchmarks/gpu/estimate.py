@@ -6,7 +6,7 @@ import math
 
 from onescience_check.reference_models.models.pangu.grids import token_grids
 
-from .models import LAYOUTS, SIZES
+from .models import FULL, LAYOUTS, SIZES
 
 BYTES_PER_PARAMETER = 2 + 4 + 4 + 8  # bf16 weight; float32 master, gradient and two moments
 # What a block keeps for backward, in numbers per token and channel: both LayerNorm inputs and outputs, which
@@ -16,7 +16,7 @@ KEPT_BY_ALL, KEPT_SPLIT = 2 + 2, 3 + 1 + 4 + 4
 STAGES = ((2, 2), (0, 4), (0, 4), (2, 2))
 
 
-def activation_gib(stages, size: dict, tensor: int = 1, window: int = 1) -> float:
+def activation_gib(stages, size: dict = FULL, tensor: int = 1, window: int = 1) -> float:
     """GiB that one micro-batch leaves behind in the blocks of these stages, on one rank."""
     fine, coarse = (math.prod(grid) / window for grid in token_grids(size["img_size"], size["patch_size"]))
     dim = size["embed_dim"]
