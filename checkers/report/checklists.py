@@ -127,7 +127,8 @@ TENSOR = (
           "collective-without-autograd partition-mark-wrong local-reduction-used column-input-not-copied "
           "rank-offset-missing share-divided-again rank-part-misplaced index-not-local "
           "reduced-twice replica-lengths-differ norm-result-not-cast rank-and-size-of-different-axes "
-          "group-made-by-some-ranks collective-never-awaited wrapped-over-all-ranks groups-used-before-init "
+          "group-made-by-some-ranks collective-never-awaited collective-of-view wrapped-over-all-ranks "
+          "groups-used-before-init "
           "device-of-wrong-axis boundary-keys-differ backward-not-mirrored shared-parameter-unsummed "
           "lookup-not-masked parallel-plan-mismatch optimizer-part-not-shared ring-receives-first",
           parallel.own_parameters),

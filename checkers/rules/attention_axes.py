@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from ..facts.nodes import as_code
+from ..facts.module import ModuleFacts
+from ..facts.nodes import as_code, walk
 from ..finding import Finding
 from ..language import tr
 from ..project.axes import Axes
 from ..project.axis_sizes import Axis, is_heads
 from ..project.axis_values import Attended
+from ..project.project import Project, dotted_name
 from ..rule import Rule, Symptom
 from ..tpstate.verdicts import place_of
 
@@ -31,7 +34,10 @@ class AttentionAxes(Rule):
     )
     symptom = Symptom.WRONG_NUMBERS
     runtime = "mostly nothing fails: heads attend to heads, or all weights are nearly equal; some sizes crash"
-    limits = "Inside one function, by the names of sizes and by `b, n, s, d = q.shape`; silent where they say nothing."
+    limits = (
+        "Inside one function, by the names of sizes and by `b, n, s, d = q.shape`; silent where they say nothing. The "
+        "order of queries, keys and values by their names, where nothing takes them apart so."
+    )
     guide = "beyond the guide"
     bad = """
     # one rank of tensor_parallel layers
@@ -67,6 +73,70 @@ class AttentionAxes(Rule):
                         problem=problem,
                         typed=typed,
                     )
+        for module in analysis.project.modules:
+            for call in _in_other_order(module, analysis.project) if module.says(_JOINS) else ():
+                name = (dotted_name(call.func) or "").rsplit(".", 1)[-1]
+                typed = tr("Write them in the order queries, keys, values.")
+                if name in _KERNELS:
+                    problem = tr("is given queries, keys and values in another order")
+                else:
+                    problem = tr(
+                        "joins queries, keys and values in another order than the tree takes them apart"
+                    )
+                yield self.finding(place_of(module, call), advice="%(typed)s", problem=problem, typed=typed)
+
+
+_LETTERS = {
+    "q": "q", "query": "q", "queries": "q", "k": "k", "key": "k", "keys": "k", "v": "v", "value": "v", "values": "v",
+}  # fmt: skip
+_JOINERS = frozenset({"cat", "concat", "concatenate", "stack"})
+_KERNELS = frozenset({"scaled_dot_product_attention"})
+_JOINS = re.compile(r"\b(cat|concat|concatenate|stack|scaled_dot_product_attention)\(")
+
+
+def _in_other_order(module: ModuleFacts, project: Project) -> Iterator[ast.Call]:
+    """Calls that take `q, v, k`, where nothing of the tree takes a tensor apart so."""
+    for node in walk(module.tree):
+        if not isinstance(node, ast.Call) or not node.args:
+            continue
+        name = (dotted_name(node.func) or "").rsplit(".", 1)[-1]
+        first = node.args[0]
+        if name in _KERNELS:
+            parts = node.args[:3]
+        elif name in _JOINERS and isinstance(first, ast.List | ast.Tuple):
+            parts = first.elts
+        else:
+            continue
+        order = _order(parts)
+        if order and order != "qkv" and (name in _KERNELS or not project.knowledge(_Apart).takes(order)):
+            yield node
+
+
+def _order(parts: Sequence[ast.expr]) -> str:
+    """`qvk`: the letters of three names, an empty text where they are not those of queries, keys and values."""
+    names = [(dotted_name(part) or "").rsplit(".", 1)[-1].split("_")[0] for part in parts]
+    letters = "".join(_LETTERS.get(name, "") for name in names)
+    return letters if len(parts) == 3 and sorted(letters) == ["k", "q", "v"] else ""
+
+
+class _Apart:
+    """In which orders the tree takes queries, keys and values apart, and functions take them."""
+
+    def __init__(self, project: Project) -> None:
+        self._found: set[str] = set()
+        for module in project.modules:
+            if module.says(_JOINS):
+                self._found |= set(self._of(module))
+
+    @staticmethod
+    def _of(module: ModuleFacts) -> Iterator[str]:
+        for node in walk(module.tree):
+            if isinstance(node, ast.Tuple | ast.List) and isinstance(node.ctx, ast.Store):
+                yield _order(node.elts)
+
+    def takes(self, order: str) -> bool:
+        """Whether something takes them apart in this order."""
+        return order in self._found
 
 
 def _problems(attended: Attended) -> Iterator[tuple[str, str]]:

@@ -68,6 +68,14 @@ class LabelMissingOnLastStage(Rule):
                 reads = data_reads(script, step)
                 if reads and all(read.where.stages == {FIRST} and not read.where.is_open for read in reads):
                     yield from self._check_step(script, step, reads[0])
+                elif reads and not any(read.where.stages or read.where.is_open for read in reads):
+                    yield self.finding(
+                        place_of(reads[0].scope.module, reads[0].node),
+                        object=script_name(step),
+                        message="no stage of a pipeline reads data: the test holds where one stage is both the first "
+                        "and the last",
+                        advice="Read where a stage is the first `or` the last.",
+                    )
                 elif reads:
                     yield from self._first_only(script, step)
 

@@ -20,6 +20,7 @@ from ..spmd.frames import Frame, functions, returns
 from ..spmd.gradient_norms import splits_models
 from ..spmd.means import count_of, mean_of
 from ..spmd.names import DP, TP, WORLD
+from ..spmd.undivided import NAMED, sum_for_mean
 from ..tpstate.fixes import replace, unsafe
 from ..tpstate.verdicts import place_of
 
@@ -93,6 +94,11 @@ class LossScaledWrongly(Rule):
             yield from self._marked(frame)
         for frame in functions(project, _BATCHES, _MICRO):
             yield from self._count(frame, project)
+        for frame in functions(project, NAMED):
+            if (total := sum_for_mean(frame)) is not None:
+                what = tr("sums under a name that promises a mean, and nothing divides the sum")
+                advice = tr("Divide by the number of ranks, or pass `op=dist.ReduceOp.AVG`.")
+                yield self._found(frame, total.node, what, advice)
         for cls in project.classes():
             scale = _unset_scale(cls)
             if (
@@ -217,16 +223,11 @@ class LossScaledWrongly(Rule):
             isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div) and what.startswith("is divided")
         )
         fix = unsafe(replace(frame.module, node, ast.unparse(node.left))) if is_quotient else None  # type: ignore[attr-defined]
+        text = tr("`%(node)s` %(what)s", node=ast.unparse(node), what=what)
         return self.finding(
             place_of(frame.module, node),
             object=frame.scope.function.name if frame.scope.function is not None else "",
-            evidence=(
-                Evidence(
-                    frame.module.display,
-                    node.lineno,
-                    tr("`%(node)s` %(what)s", node=ast.unparse(node), what=what),
-                ),
-            ),
+            evidence=(Evidence(frame.module.display, node.lineno, text),),
             text=ast.unparse(node)[:60],
             what=what,
             advice=advice,

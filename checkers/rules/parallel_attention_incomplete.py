@@ -31,6 +31,7 @@ _OUTPUTS = ("proj", "out_proj", "o_proj", "to_out", "wo", "linear_proj")
 _FEW_KEYS = re.compile(
     r"kv_head|key_value_head|num_kv|n_kv|multi_query|query_group|head_kv|mqa|gqa", re.IGNORECASE
 )
+_SPLITS_AGAIN = re.compile(r"scatter_to|split_tensor|get_\w*rank\(|\.narrow\(|tp_rank")
 _LINEAR = "torch.nn.Linear"
 
 
@@ -126,6 +127,19 @@ class ParallelAttentionIncomplete(Rule):
                             out=out,
                             names=", ".join(triple),
                         )
+                odd = _odd_one(analysis, cls, obj, triple) if len(split) == len(triple) else None
+                if odd is not None:
+                    layer = obj.attrs[odd]
+                    assert isinstance(layer, Obj)
+                    yield self.finding(
+                        site_place(layer.made_at),
+                        object=cls.name,
+                        message="`%(odd)s` and the other two of `%(names)s` are not alike: one part holds all heads, "
+                        "the other those of one rank",
+                        advice="Write `gather_output=False` for all three.",
+                        odd=odd,
+                        names=", ".join(triple),
+                    )
                 if len(split) == len(triple) and all(_gathers(analysis, obj.attrs[name]) for name in triple):
                     first = obj.attrs[triple[0]]
                     assert isinstance(first, Obj)
@@ -150,6 +164,21 @@ class ParallelAttentionIncomplete(Rule):
         )
 
 
+def _odd_one(analysis: Analysis, cls: ClassFacts, obj: Obj, triple: tuple[str, ...]) -> str | None:
+    """The projection that gathers its heads, or leaves them split, where the others do not."""
+    gathers = [_gathers(analysis, obj.attrs[name]) for name in triple]
+    known = [_leaves_split(analysis, obj.attrs[name]) for name in triple]
+    if (
+        len(set(gathers)) < 2
+        or any(a == b for a, b in zip(gathers, known, strict=True))
+        or _SPLITS_AGAIN.search(cls.text)
+    ):
+        return None
+    if gathers == [False, True, True] and _FEW_KEYS.search(cls.text):
+        return None  # all keys are there for few heads
+    return triple[gathers.index(sum(gathers) == 1)]
+
+
 def _shares_keys(cls: ClassFacts, triple: tuple[str, ...], plain: list[str]) -> bool:
     """Whether the heads of the query share few keys and values, which every rank may well compute."""
     return triple[0] not in plain and _FEW_KEYS.search(cls.text) is not None
@@ -160,6 +189,13 @@ def _gathers(analysis: Analysis, layer: Value) -> bool:
     if row is None or not isinstance(layer, Obj):
         return False
     return flag(analysis.interpreter, layer, "gather_output", row.gather) is True
+
+
+def _leaves_split(analysis: Analysis, layer: Value) -> bool:
+    row = layer_row(layer) if isinstance(layer, Obj) else None
+    if row is None or not isinstance(layer, Obj):
+        return False
+    return flag(analysis.interpreter, layer, "gather_output", row.gather) is False
 
 
 def _kind(value: Value | None) -> str:
