@@ -215,6 +215,18 @@ def test_a_file_that_has_nothing_to_do_with_it_may_change(
     assert not is_kept(tree, monkeypatch)
 
 
+def test_the_states_that_a_tree_had_last_are_remembered(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, text = ask(tree), (tree / SCRIPT).read_text()
+    for number in range(asking.STATES):
+        (tree / SCRIPT).write_text(f"{text}\nNUMBER_{number} = {number}\n")
+        is_last = number == asking.STATES - 1
+        assert not is_kept(tree, monkeypatch)
+        (tree / SCRIPT).write_text(text)
+        assert is_kept(tree, monkeypatch) is not is_last
+    assert said(ask(tree)) == said(first)
+    assert len(list((tree.parent / "kept").glob("*.answer"))) == asking.STATES + 1
+
+
 def test_new_times_of_the_same_files_are_kept(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ask(tree)
     for path in tree.rglob("*.py"):
