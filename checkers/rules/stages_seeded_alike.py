@@ -21,6 +21,7 @@ from ..tpstate.verdicts import place_of
 if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
 
+_EVALUATES = re.compile(r"(^|_)(test|eval|evaluate|infer|inference|predict)(_|$)")
 _DEFAULT = re.compile(r"torch\.(random\.)?manual_seed")
 
 
@@ -45,7 +46,7 @@ class StagesSeededAlike(Rule):
     )
     limits = (
         "A number that is written out, in what the model provider of a script with pipeline stages calls. Silent under "
-        "a test."
+        "a test, and in a script that by its name evaluates: its weights are loaded."
     )
     guide = "beyond the guide"
     fix_kind = "unsafe"
@@ -105,7 +106,7 @@ class StagesSeededAlike(Rule):
     def check(self, analysis: Analysis) -> Iterator[Finding]:
         for script in analysis.project.knowledge(Training):
             provider = script.handed("model_provider")
-            if provider is None or not _has_stages(script):
+            if provider is None or not _has_stages(script) or _EVALUATES.search(script.module.path.stem):
                 continue
             for call in calls_of(Frame(analysis.project, provider)):
                 seed = call.node.args[0] if call.node.args else None
