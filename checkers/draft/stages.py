@@ -74,8 +74,14 @@ class StageWriter:
                 continue
             call = node.value
             attr = call.func.attr if isinstance(call.func, ast.Attribute) else ""
-            if attr in split and len(call.args) == 1 and not call.keywords:
+            if attr in split and len(call.args) == 1 and not call.keywords and not self._is_input(call):
                 self._recompute_call(call, attr, call.args[0])
+
+    def _is_input(self, call: ast.Call) -> bool:
+        """Whether a part is given the model's input as it came: ``checkpoint`` of it gives its weights no gradient."""
+        names = {node.id for node in ast.walk(call.args[0]) if isinstance(node, ast.Name)}
+        made = {name for node in self.forward.body if node.lineno < call.lineno for name in store_names(node)}
+        return names <= {arg.arg for arg in self.forward.args.args} - made
 
     def _recompute_call(self, call: ast.Call, attr: str, given: ast.expr) -> None:
         text = self.edits.source(call)

@@ -130,6 +130,16 @@ def test_four_axes_are_known_from_where_a_module_is_used(new: New) -> None:
     assert "self.fc1(x.flatten(0, -2))[0].unflatten(0, x.shape[:-1])" in made
 
 
+def test_what_takes_the_input_itself_is_not_computed_again(new: New) -> None:
+    text = Path(MODEL).read_text()
+    line = "        x = self.embed(x).permute(0, 2, 3, 1)  # B, Y, X, C\n"
+    assert line in text
+    Path(MODEL).write_text(text.replace(line, ""))
+    assert new("Swirl", "--original", MODEL)[0] == 0
+    first = Path(STAGES, "swirl_stage0.py").read_text()
+    assert "x = self.layer1(x)\n" in first  # `checkpoint` of what has no gradient gives the weights none
+
+
 def test_several_inputs_and_outputs_are_marked(new: New) -> None:
     text = Path(MODEL).read_text()
     text = text.replace("def forward(self, x)", "def forward(self, x, y)")
