@@ -130,7 +130,8 @@ TENSOR = (
           "group-made-by-some-ranks collective-never-awaited collective-of-view wrapped-over-all-ranks "
           "groups-used-before-init "
           "device-of-wrong-axis boundary-keys-differ backward-not-mirrored shared-parameter-unsummed "
-          "lookup-not-masked parallel-plan-mismatch optimizer-part-not-shared ring-receives-first",
+          "lookup-not-masked parallel-plan-mismatch optimizer-part-not-shared ring-receives-first "
+          "received-without-gradient exchange-not-undone quotient-of-own-count",
           parallel.own_parameters),
     Check("Windows are rolled back as they were rolled; the longitude axis stays periodic", "beyond the guide",
           "roll-unroll-mismatch cyclic-axis-masked windows-not-undone own-token-masked reshape-mixes-axes "

@@ -12,6 +12,7 @@ from ..language import tr
 from ..project.project import Project
 from ..rule import Rule, Symptom
 from ..spmd.called import calls_with_tests
+from ..spmd.collectives import Entered
 from ..spmd.conditions import Atom, atoms_of, condition
 from ..spmd.dependence import MODEL_PARALLEL, depends
 from ..spmd.frames import Frame, functions
@@ -116,7 +117,7 @@ class FileNameLacksAxis(Rule):
             is_state = _STATE.search(state) or (
                 isinstance(node.args[0], ast.Name) and _holds_state(node.args[0], frame)
             )
-            whole = frame.module.says(_WHOLE) or project.knowledge(Reaches).any(frame)
+            whole = frame.module.says(_WHOLE) or _may_gather(frame)
             if is_state and not whole and project.knowledge(_uses_layers):
                 yield self._found(
                     node, frame, TP, tr("rank 0 alone saves, and the parts of the others are lost")
@@ -131,6 +132,16 @@ class FileNameLacksAxis(Rule):
             axes=text_of(missing),
             why=why,
         )
+
+
+def _may_gather(frame: Frame) -> bool:
+    """Whether a function enters a collective that moves values, by itself or through what it calls."""
+    own = frame.project.knowledge(Entered).of(frame)
+    if any("barrier" not in entry.name for entry in own):
+        return True
+    reaches = frame.project.knowledge(Reaches)
+    inner = [frame.callee(call) for call in frame.scope.calls]
+    return any(reaches.any(callee) for callee in inner if callee is not None)
 
 
 def _holds_state(node: ast.Name, frame: Frame) -> bool:

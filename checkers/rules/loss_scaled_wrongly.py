@@ -18,6 +18,7 @@ from ..rule import Rule, Symptom
 from ..spmd.axes import group_axes, size_axes
 from ..spmd.frames import Frame, functions, returns
 from ..spmd.gradient_norms import splits_models
+from ..spmd.marked import is_marked
 from ..spmd.means import count_of, mean_of
 from ..spmd.names import DP, TP, WORLD
 from ..spmd.undivided import NAMED, sum_for_mean
@@ -150,7 +151,7 @@ class LossScaledWrongly(Rule):
     def _marked(self, frame: Frame) -> Iterator[Finding]:
         """Gradients of sequence-parallel parameters, handed on with the inverse size of their group."""
         for call in frame.scope.nodes:
-            if not isinstance(call, ast.Call) or not call.args or not _is_marked(call.args[0], frame):
+            if not isinstance(call, ast.Call) or not call.args or not is_marked(call.args[0], frame):
                 continue
             given = [*call.args, *(keyword.value for keyword in call.keywords)]
             over_tp = any(isinstance(arg, ast.Call) and group_axes(arg, frame) == TP for arg in given[1:])
@@ -236,15 +237,6 @@ class LossScaledWrongly(Rule):
 
 
 _MARKED = re.compile(r"['\"]sequence_parallel['\"]")
-
-
-def _is_marked(node: ast.expr, frame: Frame) -> bool:
-    return any(
-        isinstance(value, ast.ListComp)
-        and ".grad" in ast.unparse(value.elt)
-        and _MARKED.search(ast.unparse(value))
-        for value, _ in frame.definitions(node)
-    )
 
 
 def _sums(frame: Frame) -> bool:

@@ -15,6 +15,7 @@ from ..spmd.axes import group_axes, size_axes
 from ..spmd.collectives import Collective, Entered, written
 from ..spmd.frames import Frame, functions
 from ..spmd.gradient_norms import splits_models
+from ..spmd.marked import is_marked, one_marked
 from ..spmd.names import DP, PP, TP, WORLD, Axes, text_of
 from ..tpstate.fixes import replace, unsafe
 from ..tpstate.verdicts import place_of
@@ -90,6 +91,7 @@ class ReducedOverWrongGroup(Rule):
             if "sequence_parallel" in frame.module.words:
                 for node in frame.scope.calls:
                     yield from self._marked(node, frame)
+                yield from self._each_marked(entered, frame)
 
     def _against(
         self, entry: Collective, frame: Frame, other: tuple[ast.AST, Axes] | None, how: str
@@ -154,9 +156,7 @@ class ReducedOverWrongGroup(Rule):
 
     def _marked(self, call: ast.Call, frame: Frame) -> Iterator[Finding]:
         """`reduce(gradients, group)` where the gradients are those marked `sequence_parallel`."""
-        marked = next(
-            (arg for arg in call.args if isinstance(arg, ast.Name) and _is_marked(arg, frame)), None
-        )
+        marked = next((arg for arg in call.args if isinstance(arg, ast.Name) and is_marked(arg, frame)), None)
         given = [*call.args, *(keyword.value for keyword in call.keywords)]
         for arg in given if marked is not None else ():
             axes = (
@@ -171,6 +171,16 @@ class ReducedOverWrongGroup(Rule):
                 )
                 entry = Collective(call, "", axes, arg, False)
                 yield self._found(entry, frame, marked, against, TP)
+
+    def _each_marked(self, entered: list[Collective], frame: Frame) -> Iterator[Finding]:
+        """`all_reduce(p.grad, group)` of one parameter after the other, each marked `sequence_parallel`."""
+        if any(entry.axes is None or entry.axes & TP for entry in entered):
+            return
+        for entry in entered:
+            given = entry.node.args[0] if entry.node.args else None
+            if entry.name == "all_reduce" and given is not None and one_marked(given, frame):
+                against = tr("it belongs to a parameter marked `sequence_parallel`: a part of a sum over tp")
+                yield self._found(entry, frame, given, against, TP)
 
 
 def _guarded(frame: Frame, entered: list[Collective]) -> Iterator[tuple[Collective, ast.If, Axes]]:
@@ -202,15 +212,6 @@ def _world_given(call: ast.Call, frame: Frame) -> list[ast.expr]:
 
 def _deals_to_replicas(project: Project) -> bool:
     return any("get_data_parallel_rank" in m.words and "Sampler" in m.words for m in project.modules)
-
-
-def _is_marked(name: ast.Name, frame: Frame) -> bool:
-    return any(
-        isinstance(value, ast.ListComp)
-        and ".grad" in ast.unparse(value.elt)
-        and any("'sequence_parallel'" in ast.unparse(test) for part in value.generators for test in part.ifs)
-        for value, _ in frame.definitions(name)
-    )
 
 
 def _size(entry: Collective, frame: Frame, others: list[Collective]) -> tuple[ast.AST, Axes] | None:

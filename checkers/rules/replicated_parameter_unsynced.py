@@ -8,12 +8,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..facts.module import ClassFacts
-from ..facts.nodes import walk
+from ..facts.nodes import as_code, walk
 from ..finding import Finding
 from ..language import tr
 from ..project.project import External, Project, dotted_name
 from ..project.stage_classes import parameters
 from ..rule import Rule, Symptom
+from ..spmd.frames import functions
 from ..tpstate.events import Site
 from ..tpstate.fixes import lines_after, unsafe
 from ..tpstate.layers import label
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 _PARALLEL = re.compile(r"(Column|Row)\w*(Parallel)?Linear\(")
 _SETS = re.compile(r"setattr\([^)\n]*[\"']sequence_parallel|\.sequence_parallel\s*=\s*(?!=)")
+_FLAG = re.compile(r"sequence_parallel|seq_parallel|(^|\.)(enabled?|sp)$")
 _WEIGHTED = frozenset("LayerNorm RMSNorm Parameter".split())
 _SHARDED = re.compile(r"//|divide\(|per_partition|per_rank|tp_size")
 
@@ -89,6 +91,7 @@ class ReplicatedParameterUnsynced(Rule):
     def check(self, analysis: Analysis) -> Iterator[Finding]:
         project = analysis.project
         yield from self._followed(analysis)
+        yield from self._turned_round(project)
         yield from self._raw(analysis)
         for cls in project.classes() if project.settings.sequence_parallel else ():
             text = cls.text
@@ -122,6 +125,23 @@ class ReplicatedParameterUnsynced(Rule):
                 if own
                 else 'setattr(parameter, "sequence_parallel", config.sequence_parallel)',
             )
+
+    def _turned_round(self, project: Project) -> Iterator[Finding]:
+        """`setattr(p, "sequence_parallel", not enabled)`"""
+        for frame in functions(project, _SETS):
+            for call in frame.scope.calls:
+                value = call.args[2] if as_code(call.func) == "setattr" and len(call.args) == 3 else None
+                if not isinstance(value, ast.UnaryOp) or not isinstance(value.op, ast.Not):
+                    continue
+                if as_code(call.args[1]) == "'sequence_parallel'" and _FLAG.search(as_code(value.operand)):
+                    yield self.finding(
+                        place_of(frame.module, call),
+                        object=frame.scope.function.name if frame.scope.function is not None else "",
+                        message="`%(call)s` marks where sequence parallelism is off, and not where it is on",
+                        advice="Write `%(typed)s`.",
+                        call=as_code(call),
+                        typed=as_code(call).replace(as_code(value), as_code(value.operand)),
+                    )
 
     def _raw(self, analysis: Analysis) -> Iterator[Finding]:
         """Raw weights that one rank's tokens are multiplied with."""

@@ -14,8 +14,10 @@ from ..language import tr
 from ..project.project import External, Project
 from ..rule import Rule, Symptom
 from ..spmd.axes import last_name
+from ..spmd.conditions import Atom, condition
 from ..spmd.frames import Frame, Scopes, functions
-from ..spmd.names import FIRST_STAGE, LAST_STAGE
+from ..spmd.instances import class_of
+from ..spmd.names import FIRST_STAGE, LAST_STAGE, PP
 from ..spmd.stage_paths import FIRST, LAST, MIDDLE, Answers, attributes_read, reached, texts_of
 from ..spmd.virtual_stages import VirtualStages
 from ..tpstate.verdicts import place_of
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 
 _STAGED = re.compile(r"pre_process|post_process|is_pipeline_(first|last)_stage")
 _ENDS = re.compile(r"pre_process=|post_process=")
+_LAST_ENDS = re.compile(r"is_last_rank")
+_PLACEHOLDERS = re.compile(r"PPMissingLayer|MissingLayer")
 _BASES = ("Module", "MegatronModule", "ABC", "object")
 
 
@@ -94,6 +98,36 @@ class StageOnlyAttributeUsed(Rule):
                     yield from self._check(project, cls)
         for frame in functions(project, _ENDS):
             yield from self._swapped(frame)
+        for frame in functions(project, _LAST_ENDS, _PLACEHOLDERS):
+            yield from self._placeholder(frame)
+
+    def _placeholder(self, frame: Frame) -> Iterator[Finding]:
+        """`self.lm_head = self.model.embed_tokens` on the last stage, where the model has a placeholder for it."""
+        for test in frame.scope.nodes:
+            if not isinstance(test, ast.If) or condition(test.test, frame) != Atom("pp", "last", PP):
+                continue
+            for node in (part for statement in test.body for part in ast.walk(statement)):
+                owner = (
+                    node.value if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load) else None
+                )
+                if not isinstance(node, ast.Attribute) or not isinstance(owner, ast.Attribute):
+                    continue
+                inner = class_of(owner, frame)
+                built = _on_first_alone(inner, node.attr, frame) if inner is not None else None
+                if inner is not None and built is not None:
+                    text = tr(
+                        "`self.%(name)s` is built on the first stage, and is a placeholder elsewhere",
+                        name=node.attr,
+                    )
+                    yield self.finding(
+                        place_of(frame.module, node),
+                        object=frame.cls.name if frame.cls is not None else "",
+                        evidence=(Evidence(inner.module.display, built.lineno, text),),
+                        attr=node.attr,
+                        stage=tr("last"),
+                        line=built.lineno,
+                    )
+                    return
 
     def _swapped(self, frame: Frame) -> Iterator[Finding]:
         """`post_process=is_pipeline_first_stage()`"""
@@ -150,6 +184,23 @@ class StageOnlyAttributeUsed(Rule):
                             stage=stage,
                             line=candidates[name],
                         )
+
+
+def _on_first_alone(cls: ClassFacts, name: str, frame: Frame) -> ast.If | None:
+    """The test on the first stage under which a constructor builds an attribute, with a placeholder elsewhere."""
+    built = cls.methods.get("__init__")
+    if built is None:
+        return None
+    inside = Frame(frame.project, frame.scope_of(cls.module, built), cls)
+    places = [
+        node
+        for node in inside.scope.nodes
+        if isinstance(node, ast.If) and f"self.{name} =" in ast.unparse(node)
+    ]
+    if len(places) != 1 or condition(places[0].test, inside) != Atom("pp", "0", PP):
+        return None
+    other = "\n".join(ast.unparse(statement) for statement in places[0].orelse)
+    return places[0] if re.search(rf"self\.{name} = \w*Missing\w*\(", other) else None
 
 
 def _uses(

@@ -36,6 +36,8 @@ def condition(node: ast.expr, frame: Frame, depth: int = 0) -> Formula:
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
         return "not", (condition(node.operand, frame, depth),)
     if isinstance(node, ast.Compare) and len(node.ops) == 1:
+        if _is_given(node, frame):
+            return ("or" if isinstance(node.ops[0], ast.Is) else "and"), ()  # never holds, or always
         return _compared(node, frame) or as_code(node)
     if isinstance(node, ast.Constant):
         return ("and" if node.value else "or"), ()  # holds always, or never
@@ -44,6 +46,20 @@ def condition(node: ast.expr, frame: Frame, depth: int = 0) -> Formula:
     if isinstance(node, ast.Name | ast.Attribute):
         return _flag(node, frame, depth)
     return as_code(node)
+
+
+def _is_given(node: ast.Compare, frame: Frame) -> bool:
+    """`x is None` of a parameter that the followed call gives what another call made."""
+    if not isinstance(node.ops[0], ast.Is | ast.IsNot) or as_code(node.comparators[0]) != "None":
+        return False
+    if not isinstance(node.left, ast.Name) or node.left.id not in frame.given:
+        return False
+    if any(getattr(value, "lineno", 0) <= node.lineno for value in frame.scope.bound.get(node.left.id, [])):
+        return False  # it holds something else by then
+    given = frame.given[node.left.id]
+    value, where = given
+    made = where.definitions(value) if isinstance(value, ast.Name) else [(value, where)]
+    return bool(made) and all(isinstance(part, ast.Call | ast.Dict | ast.List) for part, _ in made)
 
 
 def _asked(node: ast.Call, frame: Frame, depth: int) -> Formula:

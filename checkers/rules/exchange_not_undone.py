@@ -1,0 +1,119 @@
+"""E7763"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..facts.nodes import as_code
+from ..finding import Evidence, Finding
+from ..language import tr
+from ..rule import Rule, Symptom
+from ..spmd.axes import last_name
+from ..spmd.frames import Frame, functions
+from ..tpstate.verdicts import place_of
+
+if TYPE_CHECKING:
+    from ..tpstate.analysis import Analysis
+
+_EXCHANGES = re.compile(r"all_?to_?all", re.IGNORECASE)
+_ATTENDS = re.compile(r"attn|attention|softmax|core|flash|sdpa", re.IGNORECASE)
+
+
+class ExchangeNotUndone(Rule):
+    """What attention gives is exchanged between the ranks as its inputs were, not the other way round."""
+
+    code, symbol = "E7763", "exchange-not-undone"
+    message = "`%(text)s` exchanges the same dimensions as line %(line)s, and what it gets has them exchanged already"
+    advice = "Give the dimension that is split and the one that is gathered the other way round: `%(typed)s`."
+    why = (
+        "The exchange before attention gives each rank all tokens of some heads. The one behind it must gather the "
+        "heads and split the tokens."
+    )
+    symptom = Symptom.CRASH
+    runtime = "a shape error in the next layer, or heads that are split twice and tokens that are there twice"
+    limits = (
+        "For a function whose name speaks of all-to-all, called with two constant dimensions on each input of one "
+        "attention call, and with the same two on its output, in one function."
+    )
+    guide = "beyond the guide"
+    bad = """
+    import torch
+    import torch.distributed as dist
+
+
+    def all_to_all(x, split, gather, group):
+        size = dist.get_world_size(group)
+        sent = [part.contiguous() for part in x.chunk(size, dim=split)]
+        got = [torch.empty_like(sent[0]) for _ in range(size)]
+        dist.all_to_all(got, sent, group=group)
+        return torch.cat(got, dim=gather)
+
+
+    def attend(attention, q, k, v, group):
+        q = all_to_all(q, 2, 1, group)
+        k = all_to_all(k, 2, 1, group)
+        v = all_to_all(v, 2, 1, group)
+        out = attention(q, k, v)
+        return all_to_all(out, 2, 1, group)  # [exchange-not-undone]
+    """
+    good = bad.replace(
+        "return all_to_all(out, 2, 1, group)  # [exchange-not-undone]", "return all_to_all(out, 1, 2, group)"
+    )
+
+    def check(self, analysis: Analysis) -> Iterator[Finding]:
+        for frame in functions(analysis.project, _EXCHANGES, _ATTENDS):
+            exchanged: dict[str, tuple[ast.Call, tuple[str, str]]] = {}
+            outputs: dict[str, tuple[ast.Call, tuple[str, str]]] = {}
+            for node in frame.scope.nodes:
+                if (
+                    isinstance(node, ast.Assign)
+                    and len(node.targets) == 1
+                    and isinstance(node.value, ast.Call)
+                ):
+                    name, call = as_code(node.targets[0]), node.value
+                    dims = _dimensions(call, frame)
+                    exchanged.pop(name, None)
+                    outputs.pop(name, None)
+                    if dims is not None:
+                        exchanged[name] = call, dims
+                    elif _ATTENDS.search(as_code(call.func)):
+                        given = [exchanged.get(as_code(arg)) for arg in call.args[:3]]
+                        same = {found[1] for found in given if found is not None}
+                        if len(given) == 3 and len(same) == 1 and None not in given and given[0] is not None:
+                            outputs[name] = given[0]
+            for call in frame.scope.calls:
+                dims = _dimensions(call, frame)
+                before = outputs.get(as_code(call.args[0])) if dims is not None else None
+                if before is not None and dims == before[1] and dims is not None:
+                    typed = as_code(call).replace(f"{dims[0]}, {dims[1]}", f"{dims[1]}, {dims[0]}")
+                    yield self.finding(
+                        place_of(frame.module, call),
+                        object=frame.scope.function.name if frame.scope.function is not None else "",
+                        evidence=(
+                            Evidence(
+                                frame.module.display,
+                                before[0].lineno,
+                                tr("`%(call)s`", call=as_code(before[0])),
+                            ),
+                        ),
+                        text=as_code(call),
+                        line=before[0].lineno,
+                        typed=typed,
+                    )
+
+
+def _dimensions(call: ast.Call, frame: Frame) -> tuple[str, str] | None:
+    """The two constant dimensions of an exchange, given one behind the other."""
+    if (
+        not _EXCHANGES.search(last_name(call.func))
+        or len(call.args) < 3
+        or frame.external(call.func).startswith("torch")
+    ):
+        return None
+    numbers = [arg for arg in call.args[1:] if isinstance(arg, ast.Constant) and type(arg.value) is int]
+    if len(numbers) != 2 or call.args.index(numbers[1]) != call.args.index(numbers[0]) + 1:
+        return None
+    return as_code(numbers[0]), as_code(numbers[1])
