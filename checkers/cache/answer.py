@@ -103,13 +103,16 @@ def _fresh(
 
     check_names(settings)  # an unknown name is refused before any file is read
     with disk.watched() as reads:
-        for plugin in settings.plugins:
-            with suppress(OSError):
-                disk.read(settings.base / plugin)  # what the rules say depends on it
         files = FileSet.gather(paths, settings, edited)
         result = run(paths, settings, progress, files)
+        for plugin in settings.plugins:  # last, so that the sieve cannot call it thrown out any more
+            with suppress(OSError):
+                disk.read(settings.base / plugin)  # what the rules say depends on it
     is_whole = not any(skip.is_fault for skip in result.skipped)
     if key and reads.is_steady and is_whole:
+        reads.folders.pop(
+            str(store.folder()), None
+        )  # it may lie in the project, and changes with what is kept now
         kept = {
             "result": packed(result),
             "targets": [str(path) for path in sorted(files.targets)],
