@@ -8,11 +8,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..facts.nodes import as_code
-from ..finding import Evidence, Finding
+from ..finding import Edit, Evidence, Finding
 from ..language import tr
 from ..rule import Rule, Symptom
 from ..spmd.axes import last_name
 from ..spmd.frames import Frame, functions
+from ..tpstate.fixes import replace, unsafe
 from ..tpstate.verdicts import place_of
 
 if TYPE_CHECKING:
@@ -39,6 +40,8 @@ class ExchangeNotUndone(Rule):
         "attention call, and with the same two on its output, in one function."
     )
     guide = "beyond the guide"
+    fix_kind = "unsafe"
+    fix_note = "The first of the two exchanges may be the wrong one."
     bad = """
     import torch
     import torch.distributed as dist
@@ -99,10 +102,18 @@ class ExchangeNotUndone(Rule):
                                 tr("`%(call)s`", call=as_code(before[0])),
                             ),
                         ),
+                        fix=unsafe(*_typed(frame, call, dims)),
                         text=as_code(call),
                         line=before[0].lineno,
                         typed=typed,
                     )
+
+
+def _typed(frame: Frame, call: ast.Call, dims: tuple[str, str]) -> Iterator[Edit]:
+    """The two dimensions the other way round."""
+    numbers = [arg for arg in call.args[1:] if isinstance(arg, ast.Constant) and type(arg.value) is int]
+    for number, text in zip(numbers, reversed(dims), strict=True):
+        yield replace(frame.module, number, text)
 
 
 def _dimensions(call: ast.Call, frame: Frame) -> tuple[str, str] | None:

@@ -12,6 +12,7 @@ from ..language import tr
 from ..project.project import External, Project, dotted_name
 from ..project.sequence_regions import GATHER, RegionCall, SequenceRegions, torch_layers
 from ..rule import Rule, Symptom
+from ..tpstate.fixes import add_keyword, unsafe
 from ..tpstate.verdicts import place_of
 
 if TYPE_CHECKING:
@@ -38,6 +39,8 @@ class SpGatherGradOfReplicated(Rule):
         "where it enters a function that is named as a loss."
     )
     guide = "beyond the guide"
+    fix_kind = "unsafe"
+    fix_note = "Gradients below the gather become tp times smaller."
 
     bad = """
     from megatron.core.tensor_parallel import gather_from_sequence_parallel_region
@@ -88,6 +91,7 @@ class SpGatherGradOfReplicated(Rule):
                             tr("`%(layer)s` is not split", layer=ast.unparse(layer.func)),
                         ),
                     ),
+                    fix=unsafe(add_keyword(call.cls.module, call.node, "tensor_parallel_output_grad=False")),
                     value=call.target,
                     layer=ast.unparse(layer.func),
                 )
