@@ -41,7 +41,8 @@ class Layout:
 class Metadata:
     """What metadata.json says. ``files``: size in bytes and CRC-32 by file name.
 
-    ``samples`` are those of the training data, 0 if unknown; ``validation`` is the loss there, None if unknown.
+    ``samples`` are those of the training data, 0 if unknown; ``validation`` is the loss there, None if unknown;
+    ``row`` is what loss.csv was told of this iteration, None if unknown.
     """
 
     iteration: int
@@ -50,6 +51,7 @@ class Metadata:
     files: dict[str, tuple[int, int]]
     samples: int = 0
     validation: float | None = None
+    row: dict[str, float] | None = None
 
 
 def rank_file(tensor_rank: int, pipeline_rank: int) -> str:

@@ -40,6 +40,7 @@ class Progress:
     consumed_samples: int = 0
     samples: int = 0
     validation: float | None = None
+    row: dict[str, float] | None = None
 
 
 def save_checkpoint(
@@ -127,7 +128,7 @@ def load_checkpoint(root: Path, chunks: Sequence[PipelineChunk], optimizer: "Mas
     streams = content.get("random", [])
     if len(streams) == parallel_state.get_data_parallel_world_size():
         _set_random_state(streams[parallel_state.get_data_parallel_rank()])
-    return Progress(metadata.iteration, metadata.consumed_samples, metadata.samples)
+    return Progress(metadata.iteration, metadata.consumed_samples, metadata.samples, row=metadata.row)
 
 
 def load_weights(path: Path, chunks: Sequence[PipelineChunk]) -> None:

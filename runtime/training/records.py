@@ -27,7 +27,8 @@ class Records:
     """Written by one rank only.
 
     Numbers in loss.csv are the shortest that read back exactly. When a run resumes at an iteration, rows
-    after it, from the part of the earlier run that is done again, are dropped.
+    after it, from the part of the earlier run that is done again, are dropped. The row of that iteration is in its
+    checkpoint: where it was cut short in loss.csv, it is written anew.
 
     Args:
         log_dir: folder for loss.csv and loss.png, None for neither.
@@ -36,6 +37,7 @@ class Records:
         total: iterations of the whole run.
         resuming: rows of an earlier run are this run's own.
         log_interval: iterations per line, where there is no terminal for a progress bar.
+        last_row: what was recorded of the iteration `start`, None if unknown.
     """
 
     def __init__(
@@ -46,6 +48,7 @@ class Records:
         total: int,
         resuming: bool,
         log_interval: int,
+        last_row: dict[str, float] | None = None,
     ) -> None:
         self.csv_path = self.plot_path = self.events = None
         self.log_interval = log_interval
@@ -55,7 +58,7 @@ class Records:
             except OSError as error:
                 raise UserError(f"--log-dir {log_dir}: {error.strerror}") from error
             self.csv_path, self.plot_path = Path(log_dir, "loss.csv"), Path(log_dir, "loss.png")
-            self._keep_rows_until(start, resuming)
+            self._keep_rows_until(start, resuming, last_row)
         if tensorboard_dir is not None:
             try:
                 from torch.utils.tensorboard import SummaryWriter
@@ -72,10 +75,9 @@ class Records:
         """Record one iteration; ``row`` has iteration, consumed_samples, losses, learning_rate, grad_norm,
         seconds.
         """
-        iteration = row["iteration"]
-        losses = {name: value for name, value in row.items() if name not in _FIRST + _LAST}
+        iteration, losses = row["iteration"], _losses(row)
         if self.csv_path is not None:
-            self._append(row, losses)
+            self._append(row)
         if self.events is not None:
             for name in [*losses, *_LAST]:
                 self.events.add_scalar(name, row[name], iteration)
@@ -136,7 +138,8 @@ class Records:
         if self.events is not None:
             self.events.close()
 
-    def _append(self, row: dict[str, float], losses: dict[str, float]) -> None:
+    def _append(self, row: dict[str, float]) -> None:
+        losses = _losses(row)
         trained = [name for name in losses if not name.startswith(VALIDATION)]
         columns = [*_FIRST, *trained, *(VALIDATION + name for name in trained), *_LAST]
         fresh = not self.csv_path.exists()
@@ -146,7 +149,7 @@ class Records:
                 writer.writeheader()
             writer.writerow({name: value for name, value in row.items() if not _is_nan(value)})
 
-    def _keep_rows_until(self, iteration: int, resuming: bool) -> None:
+    def _keep_rows_until(self, iteration: int, resuming: bool, last_row: dict | None) -> None:
         if not self.csv_path.exists():
             return
         if not resuming:
@@ -163,6 +166,15 @@ class Records:
         os.replace(draft, self.csv_path)
         if not rows:
             self.csv_path.unlink()
+        done = int(rows[-1]["iteration"]) if rows else 0
+        lost = [done + 1, iteration] if last_row is None else [done + 1, iteration - 1]
+        if lost[0] <= lost[1]:
+            print(
+                f"warning: {self.csv_path} was cut short: iterations {lost[0]} to {lost[1]} are missing in it",
+                file=sys.stderr,
+            )
+        if done < iteration and last_row is not None:
+            self._append(last_row)
 
 
 def _read(path: Path) -> list[dict[str, str]]:
@@ -186,6 +198,10 @@ def _read(path: Path) -> list[dict[str, str]]:
             f"{path} is not the record of a run ({error}): it is left alone; move it away, or choose another --log-dir"
         ) from None
     return rows
+
+
+def _losses(row: dict[str, float]) -> dict[str, float]:
+    return {name: value for name, value in row.items() if name not in _FIRST + _LAST}
 
 
 def _is_nan(value: float) -> bool:

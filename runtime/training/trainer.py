@@ -127,7 +127,9 @@ class Trainer:
             "consumed_samples": self.progress.consumed_samples,
             **losses,
         }
-        return row | {"learning_rate": learning_rate, "grad_norm": norm, "seconds": seconds}
+        row |= {"learning_rate": learning_rate, "grad_norm": norm, "seconds": seconds}
+        self.progress.row = row
+        return row
 
     def _step(self, iterators: list[Iterator], train_data) -> tuple[dict[str, float], float]:
         if self.args.cuda_graph:
@@ -249,6 +251,7 @@ class Trainer:
             args.train_iters,
             resuming,
             args.log_interval,
+            self.progress.row,
         )
 
 

@@ -63,8 +63,8 @@ def test_the_last_and_the_best_checkpoints_are_kept(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["iter_0000005"]
 
 
-def make_records(folder, start=0, total=20, resuming=False):
-    return Records(str(folder), None, start, total, resuming, log_interval=10)
+def make_records(folder, start=0, total=20, resuming=False, last_row=None):
+    return Records(str(folder), None, start, total, resuming, log_interval=10, last_row=last_row)
 
 
 def row(iteration, loss=1.0):
@@ -80,6 +80,26 @@ def test_lines_tell_the_speed_and_a_jump_of_the_loss(tmp_path, capsys):
     printed, warned = capsys.readouterr()
     assert printed.endswith("seconds 0.25, 16 samples/s, 0:00:02 left\n") and printed.count("\n") == 1
     assert "warning: iteration 12: lm loss 5 is 5.0 times the median of the 11 before" in warned
+
+
+@pytest.mark.parametrize("cut", [1, 3, 20])
+def test_a_line_that_was_cut_is_written_anew_from_the_checkpoint(tmp_path, capsys, cut):
+    records = make_records(tmp_path)
+    for iteration in (1, 2, 3):
+        records.add(row(iteration))
+    path = tmp_path / "loss.csv"
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-cut])
+    make_records(tmp_path, start=3, resuming=True, last_row=row(3))
+    assert path.read_bytes() == whole and not capsys.readouterr().err
+
+
+def test_rows_that_are_lost_are_told(tmp_path, capsys):
+    make_records(tmp_path).add(row(1))
+    make_records(tmp_path, start=5, resuming=True, last_row=row(5))
+    assert "loss.csv was cut short: iterations 2 to 4 are missing in it" in capsys.readouterr().err
+    lines = (tmp_path / "loss.csv").read_text(encoding="utf-8").splitlines()
+    assert [line.split(",")[0] for line in lines] == ["iteration", "1", "5"]
 
 
 def test_a_record_goes_on_behind_a_line_that_was_cut(tmp_path):
