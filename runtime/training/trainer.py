@@ -3,12 +3,14 @@
 import argparse
 import itertools
 import math
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import torch
 import torch.distributed as dist
+from tqdm import tqdm
 
 from ..checkpoint.files import delete_old, latest
 from ..checkpoint.resume import Progress, load_checkpoint, load_weights, save_checkpoint
@@ -72,6 +74,8 @@ class Trainer:
         _seed_training(args)
         self._resume(len(train_data))
         self.schedule.step(self.progress.iteration)
+        # Before the summary: what is wrong with the record is then the only line.
+        records = self._records() if self.progress.iteration < args.train_iters else None
         self._say(describe_run(args, self.world, self.chunks, train_data, valid_data, self.start))
         if self.progress.iteration >= args.train_iters:
             self._say(
@@ -79,7 +83,6 @@ class Trainer:
                 f"{args.train_iters}"
             )
             return
-        records = self._records()
         stop = EarlyStop(args.exit_duration_in_mins)
         order = training_order(len(train_data), self.progress.consumed_samples)
         iterators = self._iterators(train_data, order)
@@ -237,7 +240,8 @@ class Trainer:
 
     def _say(self, text: str) -> None:
         if self.world.rank == 0:
-            print(text, flush=True)
+            tqdm.write(text)  # above the bar, where there is one
+            sys.stdout.flush()
 
     def _records(self) -> Records | None:
         args = self.args
