@@ -14,6 +14,7 @@ from onescience_check.checkers.frontends.lesson import PLACEMENTS
 from onescience_check.checkers.report.checklists import CHECKLISTS
 from onescience_check.checkers.rule import Rule
 from onescience_check.checkers.rules import all_rules
+from onescience_check.checkers.settings import load_settings
 
 DOCS = Path(__file__).parent.parent / "docs"
 SYMBOLS = {rule.symbol for rule in all_rules()}
@@ -98,3 +99,12 @@ def test_the_page_of_placements_is_what_explain_prints() -> None:
     assert (DOCS / "placements.md").read_text("utf-8") == PLACEMENTS
     named = set(re.findall(r"[EW]7\d{3}", PLACEMENTS))
     assert named <= {rule.code for rule in all_rules()}
+
+
+@pytest.mark.parametrize("name", ["README.md", "README.zh-CN.md"])
+def test_the_settings_of_the_readme_can_be_copied(name: str, tmp_path: Path) -> None:
+    block = re.search(r"```ini\n(.*?)```", (DOCS.parent / name).read_text("utf-8"), re.DOTALL)
+    assert block is not None
+    (tmp_path / "setup.cfg").write_text(block[1], "utf-8")
+    settings = load_settings(tmp_path)
+    assert settings.profile == "auto" and settings.exclude == ("third_party/", "*_old.py")
