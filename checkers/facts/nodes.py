@@ -35,3 +35,8 @@ def as_code(node: ast.AST) -> str:
     if text is None:
         text = node._code = ast.unparse(node)  # type: ignore[attr-defined]
     return text
+
+
+def is_none(node: ast.AST) -> bool:
+    """Whether `None` is written there."""
+    return isinstance(node, ast.Constant) and node.value is None

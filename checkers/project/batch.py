@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from ..facts.nodes import is_none
 from .scopes import Opaque, Scope
 
 _KEEPS = frozenset(
@@ -23,7 +24,7 @@ class Batch:
             fresh = {
                 name
                 for name, values in step.bound.items()
-                if name not in self.names and self._is_raw_binding([v for v in values if not _is_none(v)])
+                if name not in self.names and self._is_raw_binding([v for v in values if not is_none(v)])
             }
             self.names |= fresh
             grew = bool(fresh)
@@ -40,7 +41,7 @@ class Batch:
         if isinstance(node, ast.Subscript):
             return self.is_raw(node.value)
         if isinstance(node, ast.IfExp):
-            parts = [part for part in (node.body, node.orelse) if not _is_none(part)]
+            parts = [part for part in (node.body, node.orelse) if not is_none(part)]
             return bool(parts) and all(self.is_raw(part) for part in parts)
         if not isinstance(node, ast.Call):
             return False
@@ -57,7 +58,3 @@ def _moves_only(node: ast.Call) -> bool:
     first = node.args[0] if node.args else None
     is_device = isinstance(first, ast.Constant) or (first is not None and "dev" in ast.unparse(first))
     return len(node.args) <= 1 and names <= {"device", "non_blocking"} and (is_device or first is None)
-
-
-def _is_none(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None

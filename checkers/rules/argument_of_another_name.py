@@ -127,7 +127,7 @@ class ArgumentOfAnotherName(Rule):
         one, other = ast.unparse(tensor), ast.unparse(pipeline)
         yield self.finding(
             place_of(frame.module, call),
-            object=frame.scope.function.name if frame.scope.function is not None else "",
+            object=frame.function_name,
             fix=unsafe(replace(frame.module, tensor, other), replace(frame.module, pipeline, one)),
             call=ast.unparse(call.func),
             one=one,

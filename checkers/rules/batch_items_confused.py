@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..facts.module import ClassFacts
-from ..facts.nodes import walk
+from ..facts.nodes import is_none, walk
 from ..finding import Finding
 from ..language import tr
 from ..project.data_reads import data_reads
@@ -158,7 +158,7 @@ def _item(node: ast.expr, step: Names, reads: set[int], steps: int = 0) -> tuple
         made = [
             value
             for value in step.bound.get(node.id, [])
-            if not _is_none(value) and not isinstance(value, Opaque)
+            if not is_none(value) and not isinstance(value, Opaque)
         ]
         return _item(made[0], step, reads, steps + 1) if len(made) == 1 else None
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
@@ -174,10 +174,6 @@ def _item(node: ast.expr, step: Names, reads: set[int], steps: int = 0) -> tuple
 
 def _is_batch(node: ast.expr, step: Names, reads: set[int]) -> bool:
     if isinstance(node, ast.Name):
-        made = [value for value in step.bound.get(node.id, []) if not _is_none(value)]
+        made = [value for value in step.bound.get(node.id, []) if not is_none(value)]
         return len(made) == 1 and _is_batch(made[0], step, reads)
     return id(node) in reads
-
-
-def _is_none(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..facts.module import ClassFacts
+from ..facts.nodes import is_none
 from ..finding import Finding
 from ..language import tr
 from ..project.batch import Batch
@@ -187,7 +188,7 @@ def _returned_parts(step: Scope, read: DataRead) -> dict[str, ast.expr]:
         for part in read.scope.nodes
         if isinstance(part, ast.Return) and isinstance(part.value, ast.Tuple)
     ]
-    tuples = [value for value in returns if not all(_is_none(part) for part in value.elts)]
+    tuples = [value for value in returns if not all(is_none(part) for part in value.elts)]
     for node in step.nodes:
         if isinstance(node, ast.Assign) and node.value is read.call and len(tuples) == 1:
             names = node.targets[0].elts if isinstance(node.targets[0], ast.Tuple) else []
@@ -195,10 +196,6 @@ def _returned_parts(step: Scope, read: DataRead) -> dict[str, ast.expr]:
                 pairs = zip(names, tuples[0].elts, strict=True)
                 return {name.id: part for name, part in pairs if isinstance(name, ast.Name)}
     return {}
-
-
-def _is_none(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None
 
 
 def _converts_later(step: Scope, value: ast.expr) -> bool:

@@ -105,7 +105,7 @@ class BroadcastSrcNotInGroup(Rule):
             return
         yield self.finding(
             place_of(frame.module, call),
-            object=frame.scope.function.name if frame.scope.function is not None else "",
+            object=frame.function_name,
             name=name,
             group=as_code(group),
             word=word,
@@ -138,7 +138,7 @@ class BroadcastSrcNotInGroup(Rule):
         )
         yield self.finding(
             place_of(frame.module, found.node),
-            object=frame.scope.function.name if frame.scope.function is not None else "",
+            object=frame.function_name,
             evidence=(Evidence(frame.module.display, source.lineno, why),),
             name=found.name,
             group=text_of(axes),
@@ -177,7 +177,7 @@ class BroadcastSrcNotInGroup(Rule):
             )
             yield self.finding(
                 place_of(frame.module, found.node),
-                object=frame.scope.function.name if frame.scope.function is not None else "",
+                object=frame.function_name,
                 name=found.name,
                 group=text_of(found.axes or PP),
                 word="src",

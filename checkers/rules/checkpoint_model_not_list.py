@@ -100,7 +100,7 @@ class CheckpointModelNotList(Rule):
                 if project.method(cls, "__len__") is None:
                     yield self.finding(
                         place_of(frame.module, given),
-                        object=frame.scope.function.name if frame.scope.function is not None else "",
+                        object=frame.function_name,
                         evidence=(
                             Evidence(
                                 cls.module.display, cls.node.lineno, tr("`%(cls)s` is no list", cls=cls.name)

@@ -93,7 +93,7 @@ class ClippedBeforeComplete(Rule):
                 clip, total = found
                 yield self.finding(
                     place_of(frame.module, clip),
-                    object=frame.scope.function.name if frame.scope.function is not None else "",
+                    object=frame.function_name,
                     evidence=(
                         Evidence(frame.module.display, total.lineno, tr("the gradients are summed here")),
                     ),

@@ -69,7 +69,7 @@ class CollectiveNeverAwaited(Rule):
                     is_collective = torch_name(call, frame) in TORCH_COLLECTIVES
                     yield self.finding(
                         place_of(frame.module, call),
-                        object=frame.scope.function.name if frame.scope.function is not None else "",
+                        object=frame.function_name,
                         advice=None
                         if is_collective
                         else "Keep what the call returns, and `wait()` for each of it first.",

@@ -76,7 +76,7 @@ class CollectiveOfView(Rule):
                     if _has_gaps(given, frame, 0):
                         yield self.finding(
                             place_of(frame.module, call),
-                            object=frame.scope.function.name if frame.scope.function is not None else "",
+                            object=frame.function_name,
                             fix=unsafe(insert_after(frame.module, given, ".contiguous()")),
                             call=as_code(call.func),
                             view=as_code(given),

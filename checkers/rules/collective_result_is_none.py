@@ -63,7 +63,7 @@ class CollectiveResultIsNone(Rule):
                     if isinstance(node, ast.Call) and (use := _use(parent, node, frame)):
                         yield self.finding(
                             place_of(frame.module, node),
-                            object=frame.scope.function.name if frame.scope.function is not None else "",
+                            object=frame.function_name,
                             call=written(node),
                             use=use,
                             argument=ast.unparse(node.args[0]) if node.args else tr("the tensor"),

@@ -89,7 +89,7 @@ class CollectiveWithoutAutograd(Rule):
                 entry, pick, source, total = found
                 yield self.finding(
                     place_of(frame.module, entry.node),
-                    object=frame.scope.function.name if frame.scope.function is not None else "",
+                    object=frame.function_name,
                     evidence=(
                         Evidence(
                             frame.module.display,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..facts.module import ClassFacts
-from ..facts.nodes import children
+from ..facts.nodes import children, is_none
 from ..finding import Finding
 from ..project.distributed import is_named_distributed
 from ..rule import Rule, Symptom
@@ -168,14 +168,10 @@ def _is_other_way(method: ast.FunctionDef, node: ast.AST, child: ast.AST) -> boo
         and isinstance(test, ast.Compare)
         and isinstance(test.left, ast.Name)
         and isinstance(test.ops[0], ast.Is)
-        and _is_none(test.comparators[0])
+        and is_none(test.comparators[0])
         and _defaults_to_none(method, test.left.id)
         and child in node.body
     )
-
-
-def _is_none(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None
 
 
 _TESTS = ("getattr", "hasattr", "isinstance", "bool", "callable")

@@ -68,7 +68,7 @@ class DeviceOfWrongAxis(Rule):
                 if axes and len(axes) == 1 and axes != WORLD:
                     yield self.finding(
                         place_of(frame.module, call),
-                        object=frame.scope.function.name if frame.scope.function is not None else "",
+                        object=frame.function_name,
                         call=ast.unparse(call)[:80],
                         axes=text_of(axes),
                         fix=unsafe(replace(frame.module, call.args[0], _LOCAL))

@@ -76,7 +76,7 @@ class ElementwiseLoopInForward(Rule):
                 owner = owners.setdefault(id(frame.scope.function), name) or _caller(analysis, frame)
                 yield self.finding(
                     place_of(frame.module, outer),
-                    object=frame.scope.function.name if frame.scope.function is not None else "",
+                    object=frame.function_name,
                     name=filled,
                     cls=owner,
                 )
@@ -84,7 +84,7 @@ class ElementwiseLoopInForward(Rule):
 
 def _caller(analysis: Analysis, frame: Frame) -> str:
     """A class whose forward calls a function of the module."""
-    name = frame.scope.function.name if frame.scope.function is not None else ""
+    name = frame.function_name
     for other in forward_frames(analysis.project):
         if other.cls is not None and any(
             isinstance(node, ast.Name) and node.id == name for node in other.scope.nodes

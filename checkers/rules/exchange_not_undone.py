@@ -94,7 +94,7 @@ class ExchangeNotUndone(Rule):
                     typed = as_code(call).replace(f"{dims[0]}, {dims[1]}", f"{dims[1]}, {dims[0]}")
                     yield self.finding(
                         place_of(frame.module, call),
-                        object=frame.scope.function.name if frame.scope.function is not None else "",
+                        object=frame.function_name,
                         evidence=(
                             Evidence(
                                 frame.module.display,
@@ -111,8 +111,7 @@ class ExchangeNotUndone(Rule):
 
 def _typed(frame: Frame, call: ast.Call, dims: tuple[str, str]) -> Iterator[Edit]:
     """The two dimensions the other way round."""
-    numbers = [arg for arg in call.args[1:] if isinstance(arg, ast.Constant) and type(arg.value) is int]
-    for number, text in zip(numbers, reversed(dims), strict=True):
+    for number, text in zip(_numbers(call), reversed(dims), strict=True):
         yield replace(frame.module, number, text)
 
 
@@ -124,7 +123,12 @@ def _dimensions(call: ast.Call, frame: Frame) -> tuple[str, str] | None:
         or frame.external(call.func).startswith("torch")
     ):
         return None
-    numbers = [arg for arg in call.args[1:] if isinstance(arg, ast.Constant) and type(arg.value) is int]
+    numbers = _numbers(call)
     if len(numbers) != 2 or call.args.index(numbers[1]) != call.args.index(numbers[0]) + 1:
         return None
     return as_code(numbers[0]), as_code(numbers[1])
+
+
+def _numbers(call: ast.Call) -> list[ast.Constant]:
+    """The whole numbers written behind the first argument."""
+    return [arg for arg in call.args[1:] if isinstance(arg, ast.Constant) and type(arg.value) is int]

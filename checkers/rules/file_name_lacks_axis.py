@@ -126,7 +126,7 @@ class FileNameLacksAxis(Rule):
     def _found(self, node: ast.Call, frame: Frame, missing: Axes, why: str) -> Finding:
         return self.finding(
             place_of(frame.module, node),
-            object=frame.scope.function.name if frame.scope.function is not None else "",
+            object=frame.function_name,
             evidence=(Evidence(frame.module.display, node.lineno, why),),
             call=ast.unparse(node.func),
             axes=text_of(missing),

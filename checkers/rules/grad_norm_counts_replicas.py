@@ -100,7 +100,7 @@ class GradNormCountsReplicas(Rule):
                 group = text_of(norm.group)
                 yield self.finding(
                     place_of(frame.module, norm.call.node),
-                    object=frame.scope.function.name if frame.scope.function is not None else "",
+                    object=frame.function_name,
                     evidence=(
                         Evidence(
                             frame.module.display,

@@ -76,7 +76,7 @@ class GroupMadeBySomeRanks(Rule):
                 if how:
                     yield self.finding(
                         place_of(frame.module, node),
-                        object=frame.scope.function.name if frame.scope.function is not None else "",
+                        object=frame.function_name,
                         call=ast.unparse(node)[:80],
                         how=how,
                     )

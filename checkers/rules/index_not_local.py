@@ -95,7 +95,7 @@ class IndexNotLocal(Rule):
     def _finding(self, frame: Frame, node: ast.AST, problem: str, typed: str) -> Finding:
         return self.finding(
             place_of(frame.module, node),
-            object=frame.scope.function.name if frame.scope.function is not None else "",
+            object=frame.function_name,
             advice="%(typed)s",
             problem=problem,
             typed=typed,

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ..facts.nodes import is_none
 from ..finding import Edit, Finding
 from ..language import tr
 from ..project.data_reads import FIRST, DataRead, calls_with_stages, data_reads
@@ -88,7 +89,7 @@ class LabelMissingOnLastStage(Rule):
         }
         seen: set[str] = set()
         for name, node in _loss_inputs(script, step):
-            made = [value for value in step.bound.get(name, []) if not _is_none(value)]
+            made = [value for value in step.bound.get(name, []) if not is_none(value)]
             if name not in seen and made and all(id(value) in first for value in made):
                 seen.add(name)
                 yield self.finding(
@@ -104,7 +105,7 @@ class LabelMissingOnLastStage(Rule):
         batch = _names_from(step, read)
         for name, node in _loss_inputs(script, step):
             sources = step.bound.get(name, [])
-            if name in batch and all(_is_none(value) or _comes_from(value, batch, read) for value in sources):
+            if name in batch and all(is_none(value) or _comes_from(value, batch, read) for value in sources):
                 evidence = (at(Site(step.module, node), tr("the loss takes `%(name)s` here", name=name)),)
                 edit = _also_last(read.scope, read)
                 asked = edit.text.removeprefix(" or ") if edit is not None else "mpu.is_pipeline_last_stage()"
@@ -166,10 +167,6 @@ def _calls_model(nodes: list[ast.AST]) -> bool:
         isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and "model" in node.func.id
         for node in nodes
     )
-
-
-def _is_none(value: ast.expr) -> bool:
-    return isinstance(value, ast.Constant) and value.value is None
 
 
 def _loss_inputs(script: TrainingScript, step: Scope) -> Iterator[tuple[str, ast.expr]]:

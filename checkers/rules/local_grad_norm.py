@@ -90,7 +90,7 @@ class LocalGradNorm(Rule):
         line: int = getattr(node, "lineno", 1)
         return self.finding(
             place_of(frame.module, node),
-            object=frame.scope.function.name if frame.scope.function is not None else "",
+            object=frame.function_name,
             evidence=(Evidence(frame.module.display, line, why),),
             what=what,
             why=why,

@@ -128,7 +128,7 @@ class LocalReductionUsed(Rule):
             for top, total in _left_out(frame) if id(frame.scope.function) not in said else ():
                 yield self.finding(
                     place_of(frame.module, total),
-                    object=frame.scope.function.name if frame.scope.function is not None else "",
+                    object=frame.function_name,
                     message="%(how)s",
                     how=tr(
                         "`%(total)s` is what this rank has of the values whose maximum line %(line)s takes over the "

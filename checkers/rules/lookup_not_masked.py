@@ -77,7 +77,7 @@ class LookupNotMasked(Rule):
                 ):
                     yield self.finding(
                         place_of(frame.module, total),
-                        object=frame.scope.function.name if frame.scope.function is not None else "",
+                        object=frame.function_name,
                         sum=last_name(total.func),
                         line=look.lineno,
                         mask=mask,

@@ -227,7 +227,7 @@ class LossScaledWrongly(Rule):
         text = tr("`%(node)s` %(what)s", node=ast.unparse(node), what=what)
         return self.finding(
             place_of(frame.module, node),
-            object=frame.scope.function.name if frame.scope.function is not None else "",
+            object=frame.function_name,
             evidence=(Evidence(frame.module.display, node.lineno, text),),
             text=ast.unparse(node)[:60],
             what=what,

@@ -84,7 +84,7 @@ class NoneOnSomeRanks(Rule):
                     )
                     yield self.finding(
                         place_of(frame.module, node),
-                        object=frame.scope.function.name if frame.scope.function is not None else "",
+                        object=frame.function_name,
                         evidence=(Evidence(absent.frame.module.display, absent.test.lineno, made),),
                         text=text,
                         test=test,
@@ -99,7 +99,7 @@ class NoneOnSomeRanks(Rule):
                 text = tr("the schedule returns losses on the last stage only; elsewhere the list is empty")
                 yield self.finding(
                     place_of(frame.module, node),
-                    object=frame.scope.function.name if frame.scope.function is not None else "",
+                    object=frame.function_name,
                     evidence=(Evidence(frame.module.display, node.lineno, text),),
                     text=name,
                     test="is_pipeline_last_stage()",

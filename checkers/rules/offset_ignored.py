@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 from ..facts.module import ModuleFacts
 from ..facts.nodes import walk
@@ -231,7 +231,7 @@ def _dropped(frame: Frame) -> Iterator[tuple[ast.expr, str]]:
                 yield built, second.id
 
 
-def _is_range(node: ast.expr) -> bool:
+def _is_range(node: ast.expr) -> TypeGuard[ast.Call]:
     return isinstance(node, ast.Call) and ast.unparse(node.func) == "range" and len(node.args) == 1
 
 
@@ -241,10 +241,7 @@ def _built_from(function: ast.FunctionDef, offset: str, asked: ast.Call) -> ast.
     for node in walk(function):
         if isinstance(node, ast.GeneratorExp | ast.ListComp) and len(node.generators) == 1:
             source = node.generators[0].iter
-            is_all = (
-                isinstance(source, ast.Call) and ast.unparse(source.func) == "range" and len(source.args) == 1
-            )
-            if is_all and isinstance(source, ast.Call) and ast.unparse(source.args[0]) in totals:
+            if _is_range(source) and ast.unparse(source.args[0]) in totals:
                 if any(isinstance(part, ast.Name) and part.id == offset for part in walk(node.elt)):
                     return source
     return None

@@ -107,7 +107,7 @@ class OptionNeverRead(Rule):
         first = unread[0]
         return self.finding(
             place_of(frame.module, first[0]),
-            object=frame.scope.function.name if frame.scope.function is not None else "",
+            object=frame.function_name,
             evidence=tuple(
                 Evidence(
                     frame.module.display, call.lineno, tr("`%(option)s` is not read either", option=option)

@@ -93,7 +93,7 @@ class OptionValueUnknown(Rule):
             )
             yield self.finding(
                 place_of(frame.module, value),
-                object=frame.scope.function.name if frame.scope.function is not None else "",
+                object=frame.function_name,
                 evidence=evidence,
                 fix=unsafe(replace(frame.module, value, f'"{near[0]}"')) if near else None,
                 option=ast.unparse(option),

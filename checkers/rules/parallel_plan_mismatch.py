@@ -206,7 +206,7 @@ class ParallelPlanMismatch(Rule):
     ) -> Finding:
         return self.finding(
             place_of(frame.module, node),
-            object=frame.scope.function.name if frame.scope.function is not None else "",
+            object=frame.function_name,
             evidence=(evidence,) if evidence is not None else (),
             problem=problem,
             typed=typed,

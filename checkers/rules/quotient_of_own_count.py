@@ -83,7 +83,7 @@ class QuotientOfOwnCount(Rule):
                 if not any(_may_change(call, count) for call in rest):
                     yield self.finding(
                         place_of(frame.module, quotient),
-                        object=frame.scope.function.name if frame.scope.function is not None else "",
+                        object=frame.function_name,
                         evidence=(
                             Evidence(
                                 frame.module.display,

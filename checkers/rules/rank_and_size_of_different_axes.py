@@ -73,7 +73,7 @@ class RankAndSizeOfDifferentAxes(Rule):
                     if _differ(axes, other, frame) and axes and other and isinstance(node, ast.expr):
                         yield self.finding(
                             place_of(frame.module, node),
-                            object=frame.scope.function.name if frame.scope.function is not None else "",
+                            object=frame.function_name,
                             text=ast.unparse(node)[:80],
                             rank=text_of(axes),
                             size=text_of(other),

@@ -83,7 +83,7 @@ class RankPartMisplaced(Rule):
                 if found is not None:
                     yield self.finding(
                         place_of(frame.module, node),
-                        object=frame.scope.function.name if frame.scope.function is not None else "",
+                        object=frame.function_name,
                         cut=as_code(node),
                         fix=None
                         if found[1].startswith("rank *")

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..facts.nodes import as_code
+from ..facts.nodes import as_code, is_none
 from ..finding import Evidence, Finding
 from ..language import tr
 from ..rule import Rule, Symptom
@@ -89,12 +89,12 @@ def _received(frame: Frame) -> Iterator[tuple[str, ast.Call, Frame]]:
     yield from ((name, made, frame) for name, made in _buffers(frame))
     for name, values in frame.scope.bound.items():
         calls = [value for value in values if isinstance(value, ast.Call)]
-        others = [value for value in values if value not in calls and not _is_none(value)]
+        others = [value for value in values if value not in calls and not is_none(value)]
         inner = frame.callee(calls[0]) if len(calls) == 1 and not others and "." not in name else None
         function = inner.scope.function if inner is not None else None
         if inner is None or function is None or "requires_grad" in inner.module.text_of(function):
             continue
-        given = [value for value in returns(inner) if not _is_none(value)]
+        given = [value for value in returns(inner) if not is_none(value)]
         for held, made in _buffers(inner):
             if len(given) == 1 and as_code(given[0]) == held:
                 yield name, made, inner
@@ -114,10 +114,6 @@ def _buffers(frame: Frame) -> Iterator[tuple[str, ast.Call]]:
             and _MAKES.fullmatch(as_code(made.func).rpartition(".")[2])
         ):
             yield name, made
-
-
-def _is_none(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None
 
 
 def _is_gradient(node: ast.AST, name: str) -> bool:

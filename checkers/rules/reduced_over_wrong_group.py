@@ -114,7 +114,7 @@ class ReducedOverWrongGroup(Rule):
         line: int = getattr(node, "lineno", entry.node.lineno)
         return self.finding(
             place_of(frame.module, entry.node),
-            object=frame.scope.function.name if frame.scope.function is not None else "",
+            object=frame.function_name,
             evidence=(Evidence(frame.module.display, line, against),),
             call=written(entry.node),
             group=text_of(entry.axes or WORLD),

@@ -136,7 +136,7 @@ class ReplicatedParameterUnsynced(Rule):
                 if as_code(call.args[1]) == "'sequence_parallel'" and _FLAG.search(as_code(value.operand)):
                     yield self.finding(
                         place_of(frame.module, call),
-                        object=frame.scope.function.name if frame.scope.function is not None else "",
+                        object=frame.function_name,
                         message="`%(call)s` marks where sequence parallelism is off, and not where it is on",
                         advice="Write `%(typed)s`.",
                         call=as_code(call),

@@ -83,7 +83,7 @@ class RingReceivesFirst(Rule):
             ):
                 yield self.finding(
                     place_of(frame.module, waits[0]),
-                    object=frame.scope.function.name if frame.scope.function is not None else "",
+                    object=frame.function_name,
                     text=as_code(waits[0]),
                     line=sends[0].lineno,
                 )

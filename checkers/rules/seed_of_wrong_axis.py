@@ -151,7 +151,7 @@ class SeedOfWrongAxis(Rule):
         text = tr("`%(args)s` depends on %(name)s", args=ast.unparse(seed or node.args[0]), name=name)
         return self.finding(
             place_of(frame.module, node),
-            object=frame.scope.function.name if frame.scope.function is not None else "",
+            object=frame.function_name,
             evidence=(Evidence(frame.module.display, node.lineno, text),),
             call=ast.unparse(node.func),
             axes=name,

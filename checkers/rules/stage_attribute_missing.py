@@ -112,34 +112,32 @@ class StageAttributeMissing(Rule):
     def _first(self, stage: Stage) -> Iterator[Finding]:
         """`self.pre_process = True` in a stage that stands behind another."""
         cls = stage.cls
-        if not stage.family.ordered or stage.is_first or "self.pre_process = True" not in cls.text:
+        if not stage.family.ordered or stage.is_first:
             return
-        for node in walk(cls.node):
-            if isinstance(node, ast.Assign) and as_code(node) == "self.pre_process = True":
-                yield self.finding(
-                    place_of(cls.module, node),
-                    object=cls.name,
-                    fix=unsafe(replace(cls.module, node.value, "None")),
-                    message="stage `%(cls)s` says that it takes the raw input, and it stands behind another stage",
-                    advice="Write `self.pre_process = None`.",
-                    cls=cls.name,
-                )
+        for node in _set_true(cls, "pre_process"):
+            yield self.finding(
+                place_of(cls.module, node),
+                object=cls.name,
+                fix=unsafe(replace(cls.module, node.value, "None")),
+                message="stage `%(cls)s` says that it takes the raw input, and it stands behind another stage",
+                advice="Write `self.pre_process = None`.",
+                cls=cls.name,
+            )
 
     def _shared(self, stage: Stage) -> Iterator[Finding]:
         """`self.share_embeddings_and_output_weights = True` in a stage without such weights."""
         cls = stage.cls
         if stage.rank is None or "shared_embedding_or_output_weight" in cls.module.text:
             return
-        for node in walk(cls.node) if f"{_SHARED} = True" in cls.text else ():
-            if isinstance(node, ast.Assign) and as_code(node) == f"self.{_SHARED} = True":
-                yield self.finding(
-                    place_of(cls.module, node),
-                    object=cls.name,
-                    fix=unsafe(replace(cls.module, node.value, "None")),
-                    message="stage `%(cls)s` says that it shares embedding and output weights, and it has none",
-                    advice="Write `self.share_embeddings_and_output_weights = None`.",
-                    cls=cls.name,
-                )
+        for node in _set_true(cls, _SHARED):
+            yield self.finding(
+                place_of(cls.module, node),
+                object=cls.name,
+                fix=unsafe(replace(cls.module, node.value, "None")),
+                message="stage `%(cls)s` says that it shares embedding and output weights, and it has none",
+                advice="Write `self.share_embeddings_and_output_weights = None`.",
+                cls=cls.name,
+            )
 
     def _placeholder(self, analysis: Analysis, stage: Stage) -> Iterator[Finding]:
         """`self.config = None` that nothing fills in later."""
@@ -192,3 +190,10 @@ def _filled_elsewhere(analysis: Analysis, name: str) -> bool:
     """Whether a file that names the class assigns a `.config` of something."""
     assigned = re.compile(r"(?<!self)\.config\s*=[^=]|setattr\([^)]*[\"']config[\"']")
     return any(name in module.words and assigned.search(module.text) for module in analysis.project.modules)
+
+
+def _set_true(cls: ClassFacts, name: str) -> Iterator[ast.Assign]:
+    """`self.name = True` in a class."""
+    for node in walk(cls.node) if f"self.{name} = True" in cls.text else ():
+        if isinstance(node, ast.Assign) and as_code(node) == f"self.{name} = True":
+            yield node

@@ -143,7 +143,7 @@ class StageOnlyAttributeUsed(Rule):
                     text = tr("the parts of the other end are built on the %(stage)s stage", stage=stage)
                     yield self.finding(
                         place_of(frame.module, keyword.value),
-                        object=frame.scope.function.name if frame.scope.function is not None else "",
+                        object=frame.function_name,
                         evidence=(Evidence(frame.module.display, keyword.value.lineno, text),),
                         message=tr(
                             "`%(arg)s` is told `%(asked)s()`: %(text)s",

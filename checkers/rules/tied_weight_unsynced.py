@@ -164,7 +164,7 @@ class TiedWeightUnsynced(Rule):
                     continue
                 yield self.finding(
                     place_of(frame.module, node),
-                    object=frame.scope.function.name if frame.scope.function is not None else "",
+                    object=frame.function_name,
                     message="`%(call)s` sums over the first and the last stage, and %(what)s",
                     call=ast.unparse(node),
                     what=tr("only one of the two enters it"),

@@ -98,7 +98,7 @@ class WrappedOverAllRanks(Rule):
                 if cls is not None and holder is not None:
                     yield self.finding(
                         place_of(frame.module, call),
-                        object=frame.scope.function.name if frame.scope.function is not None else "",
+                        object=frame.function_name,
                         evidence=(
                             Evidence(
                                 holder.module.display,

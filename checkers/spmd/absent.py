@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ..facts.nodes import walk
+from ..facts.nodes import is_none, walk
 from .conditions import Atom, atoms_of, condition
 from .frames import Frame
 from .reach import read_tests
@@ -52,12 +52,12 @@ def _in_one(frame: Frame) -> Iterator[Absent]:
         if "." in name or name in frame.scope.parameters:
             continue
         only = values[0]
-        if isinstance(only, ast.IfExp) and _is_none(only.orelse) and _of_own_rank(only.test, frame):
+        if isinstance(only, ast.IfExp) and is_none(only.orelse) and _of_own_rank(only.test, frame):
             absent = Absent(frame, name, only.test, only.end_lineno or only.lineno, plain=True)
             used = next(uses(frame, name, absent.line, plain=True), None)
             if used is not None and all(used.lineno <= getattr(later, "lineno", 0) for later in values[1:]):
                 yield absent
-        if [_is_none(value) for value in values] != [False, True]:
+        if [is_none(value) for value in values] != [False, True]:
             continue
         for test in read_tests(frame):
             sides = (test.body, test.orelse) if isinstance(test, ast.If) else ()
@@ -66,10 +66,6 @@ def _in_one(frame: Frame) -> Iterator[Absent]:
                 for value, side in zip(values, sides, strict=True)
             ):
                 yield Absent(frame, name, test.test, test.end_lineno or test.lineno, plain=True)
-
-
-def _is_none(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None
 
 
 def _of_own_rank(test: ast.expr, frame: Frame) -> bool:

@@ -30,6 +30,11 @@ class Frame:
     def module(self) -> ModuleFacts:
         return self.scope.module
 
+    @property
+    def function_name(self) -> str:
+        """Empty at module level."""
+        return self.scope.function.name if self.scope.function is not None else ""
+
     # -- names ----------------------------------------------------------------------------------------------------
 
     def definitions(self, node: ast.expr) -> list[Definition]:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..facts.module import ClassFacts
+from ..facts.nodes import is_none
 from ..project.places import in_tests
 from ..project.project import Project
 from ..project.stages import Stages
@@ -120,15 +121,11 @@ def _kept(take: Frame, setter: ast.FunctionDef) -> tuple[str, bool]:
 def part_of(node: ast.expr, frame: Frame) -> ClassFacts | str:
     """The class of the tree that `self.part` holds; else the dotted name of the one outside it, or an empty text."""
     held = frame.definitions(node) if ast.unparse(node).startswith("self.") else []
-    calls = [(value, inner) for value, inner in held if not _is_none(value)]
+    calls = [(value, inner) for value, inner in held if not is_none(value)]
     if len(calls) != 1 or not isinstance(calls[0][0], ast.Call):
         return ""
     ref = calls[0][1].ref(calls[0][0].func)
     return ref if isinstance(ref, ClassFacts) else calls[0][1].external(calls[0][0].func)
-
-
-def _is_none(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None
 
 
 def forward_of(frame: Frame, call: ast.Call) -> Frame | None:
