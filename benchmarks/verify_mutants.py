@@ -25,11 +25,8 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from pathlib import Path
 
-from benchmarks.fix_mutants import SCRIPT, make, unpack
-from onescience_check.checkers.report.target import find
-from onescience_check.runtime.verify import Plan, UserError
-from onescience_check.runtime.verify.number_run import verify_numbers
-from onescience_check.runtime.verify.shape_run import verify_shapes
+from benchmarks.fix_mutants import make, unpack
+from onescience_check.runtime.verify import UserError
 from tests.mutants import matrix
 
 CLEAN = ("1x1", "1x2", "2x1", "2x2", "1x4", "2x4")
@@ -66,14 +63,8 @@ def tree(revision: str, mistake: dict) -> Iterator[Path]:
 
 def run(folder: Path, layout: str) -> list[dict]:
     """All findings of `verify --numbers`; the numbers where the shapes show nothing."""
-    tp, pp = map(int, layout.split("x"))
-    target = find(folder / SCRIPT)
-    places = {"original": target.original, "roots": target.roots, "renamed": target.renamed}
-    plan = Plan(str(target.script), **places, tp=tp, pp=pp, limit=150)
     try:
-        result = verify_shapes(plan)
-        if not result.findings:
-            result = verify_numbers(plan, result.known or None)
+        result = matrix.verified(folder, layout)
     except UserError as error:
         return [{"part": "shapes", "kind": "usage", "message": str(error), "places": []}]
     return [

@@ -39,15 +39,24 @@ def static(folder: Path) -> list[list]:
     return sorted([f.symbol, f.place.path, f.place.line] for f in result.findings)
 
 
-def run(folder: Path, layout: str, script: str = trees.SCRIPT, flags: Sequence[str] = ()) -> dict | None:
-    """The first finding of `verify --numbers`."""
+def verified(folder: Path, layout: str, script: str = trees.SCRIPT, flags: Sequence[str] = ()):
+    """What `verify --numbers` says: the shapes, and the numbers where these show nothing.
+
+    Raises:
+        UserError: the script cannot be verified.
+    """
     tp, pp = map(int, layout.split("x"))
     target = find(folder / script)
     places = {"original": target.original, "roots": target.roots, "renamed": target.renamed}
     plan = verify.Plan(str(target.script), **places, tp=tp, pp=pp, limit=150, script_args=tuple(flags))
+    shapes = verify_shapes(plan)
+    return shapes if shapes.findings else verify_numbers(plan, shapes.known or None)
+
+
+def run(folder: Path, layout: str, script: str = trees.SCRIPT, flags: Sequence[str] = ()) -> dict | None:
+    """The first finding of `verify --numbers`."""
     try:
-        shapes = verify_shapes(plan)
-        result = shapes if shapes.findings else verify_numbers(plan, shapes.known or None)
+        result = verified(folder, layout, script, flags)
     except UserError as error:
         return {"part": "shapes", "kind": "usage", "message": str(error), "module": "", "path": "", "line": 0}
     for finding in result.findings:
