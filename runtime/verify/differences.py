@@ -258,12 +258,14 @@ def _steps(run: SmallRun, data: list[list[torch.Tensor]], made: Pass, plain: Pas
     rates: dict[str, float] = {}
     for step in range(STEPS):
         if step > 0:
-            batch = data[step % 2]
-            made = through_stages(run, batch, data[2:], watch=False)
+            batch, goes_on = data[step % 2], step + 1 < STEPS
+            made = through_stages(run, batch, data[2:], watch=False, backward=goes_on)
             x = made.given if made.given is not None else batch[0]
-            plain = through_original(run, x, _loss_function(run, made))
+            plain = through_original(run, x, _loss_function(run, made), watch=False, backward=goes_on)
         losses.append(made.loss)
         expected.append(plain.loss)
+        if step + 1 == STEPS:
+            break
         with torch.no_grad():
             for name, parameter in run.original.named_parameters():
                 steepest = plain.gradients[name].abs().max().item() if name in plain.gradients else 0.0

@@ -42,24 +42,29 @@ class Pass:
     sent: list[list[torch.Tensor]] = field(default_factory=list)
 
 
-def through_original(run: SmallRun, x: torch.Tensor, loss_of: Callable) -> Pass:
+def through_original(
+    run: SmallRun, x: torch.Tensor, loss_of: Callable, watch: bool = True, backward: bool = True
+) -> Pass:
     """The plain model."""
     passed = Passed()
     watcher = Watcher(passed)
-    watcher.watch(run.original)
+    if watch:
+        watcher.watch(run.original)
     x = x.detach().clone().requires_grad_()
     run.original.zero_grad(set_to_none=True)
     output = run.original(x)
     watcher.end()
     loss = loss_of(output)
-    if loss.requires_grad or not run.is_one_rank:
+    if backward and (loss.requires_grad or not run.is_one_rank):
         with run.world_of_original():
             loss.backward()
     gradients = {n: p.grad.clone() for n, p in run.original.named_parameters() if p.grad is not None}
     return Pass(first_of(output).detach(), loss.item(), passed, x.grad, gradients)
 
 
-def through_stages(run: SmallRun, batch: list[torch.Tensor], others: Iterable, watch: bool = True) -> Pass:
+def through_stages(
+    run: SmallRun, batch: list[torch.Tensor], others: Iterable, watch: bool = True, backward: bool = True
+) -> Pass:
     """All stages; `others` are the batches that follow this one."""
     passed = Passed()
     received: list[torch.Tensor] | None = None
@@ -96,7 +101,7 @@ def through_stages(run: SmallRun, batch: list[torch.Tensor], others: Iterable, w
             kept.append((received, tensors))
             received = [t.detach().clone().requires_grad_(t.is_floating_point()) for t in tensors]
     loss = kept[-1][1][0].item()
-    if kept[-1][1][0].requires_grad or not run.is_one_rank:
+    if backward and (kept[-1][1][0].requires_grad or not run.is_one_rank):
         _backward(run, kept)
         _sum_of_sequence(run)
         _sum_of_parts(run, first_input)

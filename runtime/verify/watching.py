@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from dataclasses import dataclass, field
 
 import torch
@@ -27,6 +28,7 @@ class Watcher:
     def __init__(self, passed: Passed) -> None:
         self.passed = passed
         self.handles: list = []
+        self.copies: dict[int, tuple[weakref.ref[torch.Tensor], int, torch.Tensor]] = {}
 
     def watch(self, root: nn.Module) -> None:
         """From here on; a module that runs several times counts with its first run."""
@@ -56,13 +58,22 @@ class Watcher:
     def _take(self, key: tuple[str, str], tensor: torch.Tensor | None) -> None:
         if tensor is None or key in self.passed.forward:
             return
-        self.passed.forward[key] = tensor.detach().clone()
+        self.passed.forward[key] = self._copy(tensor)
         if tensor.requires_grad:
 
             def keep(gradient) -> None:
-                self.passed.backward.setdefault(key, gradient.detach().clone())
+                if key not in self.passed.backward:
+                    self.passed.backward[key] = self._copy(gradient)
 
             tensor.register_hook(keep)
+
+    def _copy(self, tensor: torch.Tensor) -> torch.Tensor:
+        """The numbers as they are now; one copy of what a module gives and the next is given."""
+        known = self.copies.get(id(tensor))
+        if known is None or known[0]() is not tensor or known[1] != tensor._version:
+            known = weakref.ref(tensor), tensor._version, tensor.detach().clone()
+            self.copies[id(tensor)] = known
+        return known[2]
 
 
 def _first(value) -> torch.Tensor | None:
