@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ..report.target import Target
 
 _CLEAN, _FOUND, _FAILED = 0, 1, 2
+_OFF = 0.2  # of the mean: what the guide allows stages to differ by
 _RUNTIME = "onescience_check.runtime.verify"
 _STAGE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
@@ -141,6 +142,8 @@ def _run(
         raise SettingsError(said(str(error))) from None
     for result in results:
         result.notes += _contradicted(result.types, found)
+        if not (options["stages"] or options["overrides"] or options["script_args"]):
+            _hold_costs(result, found.script, options["tp"])
     if format is VerifyFormat.json:
         from .json_report import tool_name
 
@@ -173,6 +176,26 @@ def _contradicted(types: dict[str, str], target: Target) -> list[str]:
         for place, seen in types.items()
         if read.get(place, seen) != seen
     ]
+
+
+def _hold_costs(result: Any, script: Path, tp: int) -> None:
+    """Beside the traced work of the stages that which reading estimates, and where the two disagree."""
+    from ..report.read_costs import read_shares
+
+    traced = {row.stage: row.share for row in result.figures}
+    read = read_shares(script, tp) if traced else ()
+    if len(read) != len(traced):
+        return
+    result.facts["of the mean, by reading"] = ", ".join(f"{share:.0%}" for share in read)
+    apart = [
+        f"stage {number}: {share:.0%}, traced {traced[number]:.0%}"
+        for number, share in enumerate(read)
+        if abs(share - traced[number]) > _OFF
+    ]
+    if apart:
+        result.facts[
+            "reading and trace disagree, by layers that are no blocks or by a fault of this tool (please report it)"
+        ] = "; ".join(apart)
 
 
 def _runtime() -> Any:

@@ -151,6 +151,9 @@ LABELS = {
     "parameters": "参数",
     "GFLOP forward + backward": "前向 + 反向 GFLOP",
     "of the mean": "与均值之比",
+    "of the mean, by reading": "与均值之比（静态估计）",
+    "reading and trace disagree, by layers that are no blocks or by a fault of this tool (please report it)":
+    "静态估计与跟踪不一致：有不算块的层，或是本工具的错误（请报告）",
     "kept for backward, MiB": "为反向保留，MiB",
     "sent, MiB": "发送，MiB",
     "(more than 20 % off)": "（相差超过 20 %）",
