@@ -22,6 +22,7 @@ import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TextIO
 
 _PR_SET_PDEATHSIG = 1
 _GRACE = 3.0  # seconds for the other ranks to say what they wait for, once one has failed
@@ -105,7 +106,7 @@ class _Child:
 
 def _live(work: Callable[[], dict], writer: int, child: _Child, memory: float, parent: int) -> None:
     """What the forked process does; it never returns."""
-    code = 1
+    code, end = 1, os._exit
     try:
         os.setpgid(0, 0)
         die_with(parent)
@@ -117,6 +118,9 @@ def _live(work: Callable[[], dict], writer: int, child: _Child, memory: float, p
         sys.stdout = sys.stderr = open(1, "w", closefd=False, errors="backslashreplace")  # noqa: SIM115
         stack = open(child.dump, "w")  # noqa: SIM115  kept open for the handler
         faulthandler.register(signal.SIGUSR1, file=stack, all_threads=False)
+        faulthandler.enable(stack, all_threads=False)
+        for name in ("_exit", "kill"):
+            setattr(os, name, _with_stack(getattr(os, name), stack))
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         if hasattr(resource, "RLIMIT_DATA"):
             resource.setrlimit(resource.RLIMIT_DATA, (int(memory * 2**30),) * 2)
@@ -131,7 +135,17 @@ def _live(work: Callable[[], dict], writer: int, child: _Child, memory: float, p
         code = 0
     finally:
         sys.stdout.flush()
-        os._exit(code)
+        end(code)
+
+
+def _with_stack(end: Callable, stack: TextIO) -> Callable:
+    """A call that may end this process, and leaves behind where it was made."""
+
+    def noted(*args):
+        faulthandler.dump_traceback(stack, all_threads=False)
+        return end(*args)
+
+    return noted
 
 
 def die_with(parent: int) -> None:
@@ -216,8 +230,10 @@ def _text(path: Path) -> str:
 
 
 def _frames(dump: str) -> list[tuple[str, int, str]]:
-    found = re.findall(r'File "(.*)", line (\d+) in (.*)', dump)
-    return [(path, int(line), name.strip()) for path, line, name in found]
+    last = dump.rpartition("(most recent call first)")[2]
+    found = re.findall(r'File "(.*)", line (\d+) in (.*)', last)
+    own = [(path, int(line), name.strip()) for path, line, name in found]
+    return [frame for frame in own if frame[0] != __file__]
 
 
 def _death(status: int) -> str:

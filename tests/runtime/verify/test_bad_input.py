@@ -108,6 +108,9 @@ def test_what_a_dry_run_cannot_tell_is_no_finding(tmp_path, monkeypatch, fault, 
         ("import not_there; not_there.load(x, x)", "crash", "not_there.load is needed here"),
         ("while True: pass", "hang", "did not end within"),
         ("import os; os._exit(3)", "crash", "ended with status 3"),
+        ("import os; os.kill(os.getpid(), 9)", "crash", "killed by SIGKILL"),
+        ("import os; os.abort()", "crash", "killed by SIGABRT"),
+        ("import os; os.kill(os.getppid(), 0); os._exit(4)", "crash", "ended with status 4"),
         ("open('mask.npy')", "crash", "what it reads must be there"),
         ("keep = bytearray(40 << 30)", "crash", "more memory than --memory allows"),
     ],
@@ -116,7 +119,7 @@ def test_what_stops_the_run_is_one_finding(tmp_path, monkeypatch, fault, kind, w
     [finding] = run(tmp_path, monkeypatch, fault, limit=12 if kind == "hang" else 60).findings
     assert finding.kind == kind
     assert words in finding.message
-    assert not finding.path or (finding.path, finding.line) == ("train.py", LINE)
+    assert (finding.path, finding.line) == ("train.py", LINE)
 
 
 def test_a_small_model_computes_what_its_original_computes(tmp_path, monkeypatch):

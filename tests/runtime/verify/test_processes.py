@@ -66,6 +66,7 @@ def test_an_endless_loop_ends_and_says_where():
 def test_a_killed_process_is_named():
     [outcome] = processes.run([dies], limit=10, memory=4)
     assert "killed by SIGKILL" in outcome.death
+    assert outcome.stack[0][2] == "dies"
 
 
 def test_an_error_of_the_verification_itself_keeps_its_traceback():
