@@ -1,6 +1,8 @@
 """What `verify` says has its Chinese beside it."""
 
+import ast
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -24,6 +26,41 @@ def test_a_sentence_is_one_that_the_runtime_says_and_has_the_same_fields(pair, s
     assert all(f"<{index}>" in filled for index in range(english.count("{}")))
     longest = max(english.split("{}"), key=len).strip(" ,:;()")
     assert longest in source
+
+
+OURS = (
+    "import serve; serve",
+    "the verification itself failed:\n",
+    r'File "(.*)", line (\d+) in (.*)',
+    "most recent call first",
+    "the process of the verification ended with status",
+)
+
+
+def sentences(path: Path) -> Iterator[str]:
+    """What the functions of a file say: texts of four words and more, with {} for what is filled in."""
+    for function in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if not isinstance(function, ast.FunctionDef):
+            continue
+        inner = {
+            id(part) for node in ast.walk(function) if isinstance(node, ast.JoinedStr) for part in node.values
+        }
+        for node in ast.walk(function):
+            if isinstance(node, ast.JoinedStr):
+                text = "".join(part.value if isinstance(part, ast.Constant) else "{}" for part in node.values)
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in inner:
+                text = node.value
+            else:
+                continue
+            if text.count(" ") >= 3 and text != ast.get_docstring(function, clean=False):
+                yield text
+
+
+@pytest.mark.parametrize("path", sorted(SOURCES.glob("*.py")), ids=lambda path: path.stem)
+def test_each_sentence_has_its_chinese_or_is_part_of_one_that_has(path):
+    known = [*(english for english, _ in verify_words._SENTENCES), *verify_words.LABELS, *OURS]
+    pieces = (max(text.split("{}"), key=len).strip(" ,:;()") for text in sentences(path))
+    assert [piece for piece in pieces if not any(piece in one for one in known)] == []
 
 
 @pytest.mark.parametrize(
