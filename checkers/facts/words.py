@@ -10,13 +10,15 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import Any
 
+from ..files.prefilter import words_in
+
 _BETWEEN = {number: " " for number in range(128) if not (chr(number).isalnum() or chr(number) == "_")}
 _PLAIN = re.compile(r"\w+(\|\w+)*")
 
 
 def words_of(text: str) -> str:
     """Each word of a text once: a tenth of it, which holds every part of a word that the text does."""
-    return "\n".join(dict.fromkeys(text.translate(_BETWEEN).split()))
+    return words_in(text.encode(errors="surrogatepass")).decode(errors="surrogatepass")
 
 
 def holds(pattern: re.Pattern[str], text: str, words: str) -> bool:
@@ -24,21 +26,33 @@ def holds(pattern: re.Pattern[str], text: str, words: str) -> bool:
     for pieces in _needed(pattern):
         if not any(word in words and (word == piece or piece in text) for word, piece in pieces):
             return False
-    return _is_plain(pattern) or any(search(text) is not None for search in _searches(pattern))
+    if _is_plain(pattern):
+        return True
+    searched = words if _is_of_words(pattern) else text
+    return any(first in words and search(searched) is not None for first, search in _searches(pattern))
 
 
 @cache
-def _searches(pattern: re.Pattern[str]) -> tuple[Callable[[str], re.Match[str] | None], ...]:
-    """Searches, one of which finds something where the pattern would; those that begin with plain text are quick."""
+def _searches(pattern: re.Pattern[str]) -> tuple[tuple[str, Callable[[str], re.Match[str] | None]], ...]:
+    """Searches, one of which finds something where the pattern would, each with a word it begins with or a part of one.
+
+    Those that begin with plain text are quick, and are left out where no word has it.
+    """
+    whole = (("", pattern.search),)
     if pattern.flags & re.IGNORECASE or re.search(r"\\[1-9]|\(\?P=|^\(\?[a-zA-Z]", pattern.pattern):
-        return (pattern.search,)
+        return whole
     sides = list(_sides(pattern.pattern))
-    if len(sides) > _MOST_SIDES or not all(_QUICK.match(side) for side in sides):
-        return (pattern.search,)
-    return tuple(re.compile(_looking_back(side), pattern.flags).search for side in sides)
+    firsts = [found[1] for side in sides if (found := _QUICK.match(side))]
+    if len(sides) > _MOST_SIDES or len(firsts) < len(sides):
+        return whole
+    return tuple(
+        (first, re.compile(_looking_back(side), pattern.flags).search)
+        for first, side in zip(firsts, sides, strict=True)
+    )
 
 
-_MOST_SIDES = 16
+_MOST_SIDES = 48
+_LOOKS = re.compile(r"\(\?[^:]")
 _QUICK = re.compile(r"(?:\\b)?(\w{2,}(?![*+?{])|\w{3,})")
 
 
@@ -51,8 +65,13 @@ def _looking_back(side: str) -> str:
 
 
 def _sides(pattern: str) -> Iterator[str]:
-    """The sides of a choice that a pattern is, or begins with."""
+    """The sides of a choice that a pattern is, or begins with; what each may begin with, or not, is left out."""
     for side in _split(pattern):
+        side = side.removeprefix(r"\w*").removeprefix(r"\s*")
+        end = _closing(side, 0) if side.startswith("(") and not _LOOKS.match(side) else 0
+        if end and side[end + 1 : end + 2] in ("?", "*"):
+            yield from _sides(side[end + 2 :].removeprefix("?"))
+            continue
         start = len(side) - len(side.removeprefix("\\b"))
         end = _closing(side, start)
         inner = side[start + 1 : end].removeprefix("?:")
@@ -100,6 +119,41 @@ def _depths(pattern: str) -> Iterator[tuple[int, int]]:
         index += 1
 
 
+@cache
+def _is_of_words(pattern: re.Pattern[str]) -> bool:
+    """Whether each match lies in one word: then it is looked for in the words, which are a tenth of the text."""
+    with contextlib.suppress(ImportError, AttributeError, TypeError, ValueError):  # no promise of the library
+        return all(_is_of_word(str(kind), value) for kind, value in _parsed(pattern))
+    return False
+
+
+def _is_of_word(kind: str, value: Any) -> bool:
+    if kind == "LITERAL":
+        return _is_word_character(value)
+    if kind == "AT":
+        return str(value) in ("AT_BOUNDARY", "AT_NON_BOUNDARY")
+    if kind == "IN":
+        return all(_is_of_word(str(part), what) for part, what in value)
+    if kind == "RANGE":
+        return all(map(_is_word_character, range(value[0], value[1] + 1)))
+    if kind == "CATEGORY":
+        return str(value) in ("CATEGORY_WORD", "CATEGORY_DIGIT")
+    if kind == "BRANCH":
+        return all(_is_of_word(str(part), what) for side in value[1] for part, what in side)
+    inner = {"SUBPATTERN": 3, "MAX_REPEAT": 2, "MIN_REPEAT": 2}.get(kind)
+    return inner is not None and all(_is_of_word(str(part), what) for part, what in value[inner])
+
+
+def _is_word_character(code: int) -> bool:
+    return code < 128 and (chr(code).isalnum() or chr(code) == "_")
+
+
+def _parsed(pattern: re.Pattern[str]) -> Iterable[tuple[Any, Any]]:
+    parser = importlib.import_module("re._parser" if sys.version_info >= (3, 11) else "sre_parse")
+    parsed: Iterable[tuple[Any, Any]] = parser.parse(pattern.pattern, pattern.flags)
+    return parsed
+
+
 def _is_plain(pattern: re.Pattern[str]) -> bool:
     return _PLAIN.fullmatch(pattern.pattern) is not None and not pattern.flags & re.IGNORECASE
 
@@ -114,8 +168,7 @@ def _needed(pattern: re.Pattern[str]) -> tuple[tuple[tuple[str, str], ...], ...]
         with contextlib.suppress(
             ImportError, AttributeError, TypeError, ValueError
         ):  # no promise of the library
-            parser = importlib.import_module("re._parser" if sys.version_info >= (3, 11) else "sre_parse")
-            groups = list(_groups(parser.parse(pattern.pattern, pattern.flags)))
+            groups = list(_groups(_parsed(pattern)))
     return tuple(tuple((_word(piece), piece) for piece in sorted(group)) for group in groups)
 
 

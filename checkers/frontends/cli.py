@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
 import sys
@@ -222,7 +223,8 @@ def main() -> None:
     }
     if not arguments or arguments[0] not in {*commands, "--help", "-h"}:
         arguments.insert(0, "check")
-    gc.disable()  # syntax trees hold no cycles, and the process ends soon: collecting would double the run time
+    gc.disable()  # the process ends soon: collecting would double the run time
+    atexit.register(gc.freeze)  # nor is anything looked through at the end, when all of it goes
     try:
         try:
             if asks_for_help(arguments):

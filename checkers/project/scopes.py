@@ -14,6 +14,9 @@ Function = ast.FunctionDef | ast.Lambda
 
 _CLOSED = frozenset((ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda))
 
+_ENDS = _CLOSED | {ast.Name, ast.Constant, ast.Pass, ast.Break, ast.Continue}
+"""What has nothing in it, or nothing of the same function."""
+
 _BINDING = frozenset((ast.Assign, ast.AnnAssign, ast.AugAssign, ast.NamedExpr, ast.For, ast.withitem))
 
 
@@ -109,14 +112,16 @@ class Opaque(ast.expr):
 
 def own_nodes(node: ast.AST) -> list[ast.AST]:
     """A node and what is in it, depth first, without the insides of functions and classes in it."""
-    waiting, found = [node], []
+    found: list[ast.AST] = [node]
+    if type(node) in _CLOSED:
+        return found
+    waiting = children(node)
+    waiting.reverse()
     while waiting:
         part = waiting.pop()
         found.append(part)
-        if type(part) not in _CLOSED:
-            inside = children(part)
-            inside.reverse()
-            waiting += inside
+        if type(part) not in _ENDS:
+            waiting += children(part)[::-1]
     return found
 
 

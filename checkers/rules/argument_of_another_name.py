@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from ..facts.module import ClassFacts, ModuleFacts
-from ..facts.nodes import inside, walk
+from ..facts.nodes import walk
 from ..finding import Edit, Evidence, Finding
 from ..language import tr
 from ..project.project import FunctionRef, Project, dotted_name
@@ -142,7 +142,7 @@ class ArgumentOfAnotherName(Rule):
     ) -> Iterator[Finding]:
         if _mirrors(function.name):
             return
-        for node in inside(function):
+        for node in walk(function):
             if type(node) is not ast.Call or len(node.args) + len(node.keywords) < 2:
                 continue
             callee = _callee(project, module, cls, node) if len(node.args) > 1 else None

@@ -19,6 +19,7 @@ from ..tpstate.verdicts import place_of
 if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
 
+_CALLED = re.compile(rf"\b({'|'.join(TORCH_COLLECTIVES)})\(")
 _VALUE = re.compile(rf"(return|=|\()\s*[\w.]*\b({'|'.join(TORCH_COLLECTIVES)})\(")
 
 
@@ -57,7 +58,7 @@ class CollectiveResultIsNone(Rule):
     """
 
     def check(self, analysis: Analysis) -> Iterator[Finding]:
-        for frame in functions(analysis.project, _VALUE):
+        for frame in functions(analysis.project, _CALLED, _VALUE):
             for parent in frame.scope.nodes:
                 for node in children(parent):
                     if isinstance(node, ast.Call) and (use := _use(parent, node, frame)):

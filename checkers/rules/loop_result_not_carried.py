@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..facts.module import ClassFacts
-from ..facts.nodes import inside
+from ..facts.nodes import walk
 from ..finding import Finding
 from ..language import tr
 from ..project.project import dotted_name
@@ -72,7 +72,7 @@ class LoopResultNotCarried(Rule):
             forward = cls.methods.get("forward")
             if forward is None or not project.is_module_class(cls) or project.is_framework(cls.module):
                 continue
-            for loop in inside(forward) if "for " in cls.text else ():
+            for loop in walk(forward) if "for " in cls.text else ():
                 if isinstance(loop, ast.For) and not loop.orelse:
                     yield from self._loop(cls, forward, loop)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..facts.module import ModuleFacts
-from ..facts.nodes import children, inside, walk
+from ..facts.nodes import children, walk
 from ..finding import Evidence, Finding
 from ..language import tr
 from ..project.module_names import names_missing, written_files
@@ -71,7 +71,7 @@ class NameNeverSet(Rule):
     def check(self, analysis: Analysis) -> Iterator[Finding]:
         for module in filter(analysis.project.is_asked, written_files(analysis.project)):
             yield from self._missing(module)
-            for function in inside(module.tree):
+            for function in walk(module.tree):
                 if type(function) is ast.FunctionDef:
                     for node in _read_too_early(function):
                         how = tr("in `%(function)s` before it is set there", function=function.name)

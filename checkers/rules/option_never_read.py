@@ -27,7 +27,6 @@ _BESIDE = re.compile(r"(?m)^\s*(?:from|import)\s+((?:tasks|tools|examples)\b[\w.
 """Packages that lie beside Megatron's own in its tree and read the arguments too."""
 _ARGUMENTS = ("args", "_args", "opt", "opts", "options", "hparams", "flags", "FLAGS")
 _BOUND = re.compile(r"(\w+)\s*=\s*(?:\w+\.)*(?:get_args|parse_args|initialize_megatron)\(")
-_ASKS = re.compile("get_args|parse_args|initialize_megatron")
 _MOST = 400
 """Files of one script that are looked into."""
 
@@ -163,14 +162,18 @@ def _is_named(project: Project, near: list[ModuleFacts], option: str, name: str)
     word = re.escape(name)
     field = re.compile(rf"(?m)^ +{word}\s*:|\bargs\.{word}\b")
     holders = project.knowledge(_Holders)
+    quoted = [f"{one}{name}{other}" for one in "'\"" for other in "'\""]
     for module in near:
         if name not in (module.words if name.isidentifier() else module.text):
             continue
-        read = rf"\b(?:{holders.of(module)})(?:\.{word}\b|(?:\.get\(|,\s*|\[)['\"]{word}['\"])"
-        pattern = field if project.is_framework(module) else re.compile(read)
-        if pattern.search(module.text.replace(option, "")):
-            return True
-        if _BY_NAME.search(module.text) and re.search(rf"""['"]{word}['"]""", module.text):
+        if project.is_framework(module):
+            if field.search(_without(option, module.text)):
+                return True
+        elif f".{name}" in module.text or any(text in module.text for text in quoted):
+            read = rf"\b(?:{holders.of(module)})(?:\.{word}\b|(?:\.get\(|,\s*|\[)['\"]{word}['\"])"
+            if re.search(read, _without(option, module.text)):
+                return True
+        if any(text in module.text for text in quoted) and module.says(_BY_NAME):
             return True  # `for name in ("crop_size", …): getattr(args, name)`
     # A configuration made of the arguments has their names: Megatron copies each that it has a field for.
     of_config = re.compile(rf"config\.(?<=\bconfig\.){word}\b(?!\s*=[^=])")
@@ -178,8 +181,12 @@ def _is_named(project: Project, near: list[ModuleFacts], option: str, name: str)
     return project.files.unread_has(mark, of_config) or any(
         mark in module.text and of_config.search(module.text)
         for module in project.modules
-        if not project.is_framework(module)
+        if (name in module.words or not name.isidentifier()) and not project.is_framework(module)
     )
+
+
+def _without(option: str, text: str) -> str:
+    return text.replace(option, "") if option in text else text
 
 
 def _reads_elsewhere(project: Project, module: ModuleFacts) -> bool:
@@ -198,23 +205,24 @@ class _Holders:
 
     def of(self, module: ModuleFacts) -> str:
         if id(module) not in self._known:
-            bound = _BOUND.finditer(module.text) if _ASKS.search(module.words) else ()
+            bound = _BOUND.finditer(module.text) if module.says(_BOUND) else ()
             self._known[id(module)] = "|".join(sorted({*_ARGUMENTS, *(found[1] for found in bound)}))
         return self._known[id(module)]
 
 
 def _within_reach(project: Project, script: TrainingScript) -> list[ModuleFacts]:
     """The script, what it imports however far, every file that asks for the arguments, and the framework."""
-    found = [script.module]
+    found, known = [script.module], {id(script.module)}
     for module in found:  # grows as it is read
         for edge in module.edges if not project.is_framework(module) and len(found) < _MOST else ():
             base = module.absolute(edge.module)
             for dotted in (base, *(f"{base}.{name}" for name in edge.names)):
                 target = project.find_module(dotted, module)
-                if isinstance(target, ModuleFacts) and target not in found:
+                if isinstance(target, ModuleFacts) and id(target) not in known:
+                    known.add(id(target))
                     found.append(target)
     return found + [
         module
         for module in project.modules
-        if module not in found and (project.is_framework(module) or "get_args" in module.text)
+        if id(module) not in known and (project.is_framework(module) or "get_args" in module.words)
     ]

@@ -21,7 +21,6 @@ from ..tpstate.verdicts import place_of
 if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
 
-_COMPARES = re.compile(r"""(==|!=|\bin)\s*[(\[]?\s*["']|["']\s*(==|!=)""")
 _OPTIONS = re.compile(r"(^|\.)_?(args|arguments|opts?|options)$|(^|\.)_?(\w*config|cfg)$")
 _DECLARES = re.compile(r"choices\s*=")
 _KNOWN = {
@@ -63,7 +62,7 @@ class OptionValueUnknown(Rule):
 
     def check(self, analysis: Analysis) -> Iterator[Finding]:
         choices = analysis.project.knowledge(Choices)
-        for frame in functions(analysis.project, _COMPARES):
+        for frame in functions(analysis.project, choices.named):
             for node in frame.scope.nodes:
                 if isinstance(node, ast.Compare) and len(node.ops) == 1:
                     yield from self._compared(node, frame, choices)
@@ -119,6 +118,7 @@ class Choices:
             self.of.pop(name, None)
         for name, known in _KNOWN.items():
             self.of[name] = self.of.get(name, frozenset()) | known
+        self.named = re.compile("|".join(sorted(filter(str.isidentifier, self.of))))
 
     def _declare(self, module: ModuleFacts, node: ast.Call, free: set[str]) -> None:
         given = {word.arg: word.value for word in node.keywords}
@@ -137,7 +137,7 @@ class Choices:
     def is_set(self, name: str, value: str) -> bool:
         """Whether code of the tree gives an option that value."""
         written = re.compile(rf"""\b{re.escape(name)}["'\]]*\s*[=:]\s*[rf]?["']{re.escape(value)}["']""")
-        return any(name in module.text and written.search(module.text) for module in self.project.modules)
+        return any(module.says(written) for module in self.project.modules)
 
 
 def _texts(node: ast.expr) -> list[ast.Constant]:

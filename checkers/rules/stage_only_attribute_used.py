@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..facts.module import ClassFacts
-from ..facts.nodes import inside
+from ..facts.nodes import walk
 from ..finding import Evidence, Finding
 from ..language import tr
 from ..project.project import External, Project
@@ -234,7 +234,7 @@ def _set_elsewhere(project: Project, cls: ClassFacts) -> set[str]:
             found |= {*entry.constants, *entry.methods, *entry.annotations}
             for name, method in entry.methods.items():
                 if entry is not cls or name != "__init__":
-                    found |= set(_assignments(inside(method)))
+                    found |= set(_assignments(walk(method)))
     return found
 
 

@@ -7,7 +7,7 @@ import re
 
 from ..project.project import FunctionRef, dotted_name
 from . import names
-from .frames import Frame, returns
+from .frames import Frame, kept, returns
 from .names import NONE, PP, WORLD, Axes, lookup
 
 MAX_DEPTH = 6
@@ -20,7 +20,8 @@ def last_name(node: ast.expr) -> str:
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
-def varies(node: ast.expr, frame: Frame, depth: int = 0) -> Axes | None:
+@kept
+def varies(node: ast.expr, frame: Frame, depth: int) -> Axes | None:
     """The axes of ranks along which a number differs; None where that cannot be told."""
     if isinstance(node, ast.Constant):
         return NONE

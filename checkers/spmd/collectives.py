@@ -10,7 +10,7 @@ from ..project.scopes import Scope
 from . import names
 from .axes import group_axes, last_name
 from .engines import entered_together
-from .frames import Frame
+from .frames import Frame, kept
 from .names import WORLD, Axes
 
 _LIBRARIES = ("torch.distributed", "torch.distributed.distributed_c10d", "deepspeed.comm")
@@ -27,7 +27,8 @@ class Collective:
     is_torch: bool
 
 
-def collective(node: ast.Call, frame: Frame) -> Collective | None:
+@kept
+def collective(node: ast.Call, frame: Frame, _: int) -> Collective | None:
     """The collective that a call is, by the library that its name comes from."""
     name = last_name(node.func)
     if name in names.TORCH_COLLECTIVES and _from_torch(node.func, frame):

@@ -9,7 +9,7 @@ from ..facts.nodes import as_code
 from . import names
 from .axes import MAX_DEPTH, group_axes, last_name, rank_function, size_axes, source_axes, varies
 from .engines import stage_test
-from .frames import Frame, returns
+from .frames import Frame, kept, returns
 from .names import PP, WORLD, Axes
 
 
@@ -28,7 +28,8 @@ Known = dict[Atom | str, bool]
 """Answers to questions about the own rank, and to other tests by their text."""
 
 
-def condition(node: ast.expr, frame: Frame, depth: int = 0) -> Formula:
+@kept
+def condition(node: ast.expr, frame: Frame, depth: int) -> Formula:
     """A test as a formula over questions about the own rank."""
     if isinstance(node, ast.BoolOp):
         word = "and" if isinstance(node.op, ast.And) else "or"

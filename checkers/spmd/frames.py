@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import wraps
+from typing import TypeVar
 
 from ..facts.module import ClassFacts, Import, ModuleFacts
 from ..facts.nodes import walk
@@ -14,6 +16,9 @@ from ..project.project import External, FunctionRef, Project, Ref, ValueRef, dot
 from ..project.scopes import Opaque, Scope, own_nodes
 
 Definition = tuple[ast.expr, "Frame"]
+
+N = TypeVar("N", bound=ast.AST)
+T = TypeVar("T")
 
 
 @dataclass(eq=False, slots=True)
@@ -25,6 +30,7 @@ class Frame:
     cls: ClassFacts | None = None
     given: dict[str, Definition] = field(default_factory=dict)
     depth: int = 0
+    kept: dict[tuple[object, ast.AST, int], object] = field(default_factory=dict)
 
     @property
     def module(self) -> ModuleFacts:
@@ -104,6 +110,9 @@ class Frame:
 
     def callee(self, call: ast.Call) -> Frame | None:
         """The function of the tree that a call enters, with its arguments bound."""
+        return callee(call, self)
+
+    def _callee(self, call: ast.Call) -> Frame | None:
         func = call.func
         if isinstance(func, ast.Name):
             local = self.scope.find_function(func.id)
@@ -155,6 +164,25 @@ class Frame:
         """The dotted name outside the tree that an expression means, or an empty text."""
         ref = self.ref(node)
         return ref.dotted if isinstance(ref, External) else ""
+
+
+def kept(question: Callable[[N, Frame, int], T]) -> Callable[..., T]:
+    """Keep the answers to a question about nodes on the frame: they never change."""
+
+    @wraps(question)
+    def asked(node: N, frame: Frame, depth: int = 0) -> T:
+        key = (question, node, depth)
+        if key not in frame.kept:
+            frame.kept[key] = question(node, frame, depth)
+        return frame.kept[key]  # type: ignore[return-value]
+
+    return asked
+
+
+@kept
+def callee(call: ast.Call, frame: Frame, _: int) -> Frame | None:
+    """The function of the tree that a call enters."""
+    return frame._callee(call)
 
 
 class Scopes:

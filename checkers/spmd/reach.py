@@ -7,6 +7,7 @@ import itertools
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 
 from ..facts.nodes import as_code, children
 from ..project.project import Project
@@ -48,6 +49,10 @@ class Walk:
         items: list[Item] = []
         for index, statement in enumerate(body):
             self.steps += 1
+            if type(statement) in _SIMPLE:
+                if _entering(statement):
+                    items += self._parts(statement, frame)
+                continue
             if isinstance(statement, ast.If):
                 items += self.expression(statement.test, frame)
                 answer = decide(condition(statement.test, frame), self.known)
@@ -104,6 +109,8 @@ class Walk:
         return Path(self._parts(node, frame))
 
     def expression(self, node: ast.AST, frame: Frame) -> Trace:
+        if isinstance(node, ast.Call):
+            return self._parts(node, frame) + self._call(node, frame)
         if isinstance(node, ast.Lambda):
             return ()
         if isinstance(node, ast.IfExp):
@@ -114,11 +121,13 @@ class Walk:
         if isinstance(node, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
             found = self._parts(node, frame)
             return (Item("loop", "", node, None, (found,)),) if found else ()
-        items = self._parts(node, frame)
-        return items + self._call(node, frame) if isinstance(node, ast.Call) else items
+        return self._parts(node, frame)
 
     def _parts(self, node: ast.AST, frame: Frame) -> Trace:
-        return tuple(item for part in _entering(node) for item in self.expression(part, frame))
+        items: list[Item] = []
+        for part in _entering(node):
+            items += self.expression(part, frame)
+        return tuple(items)
 
     def _call(self, node: ast.Call, frame: Frame) -> Trace:
         self.steps += 1
@@ -136,9 +145,13 @@ class Walk:
             self.entered.pop()
             return tuple(moved(item, node) for item in items)
         name = last_name(node.func)
-        if _MAY_ENTER.search(name.lower()) and not frame.external(node.func):
-            return (Item("call", name, node),)
-        return ()
+        return (Item("call", name, node),) if _may_enter(name) and not frame.external(node.func) else ()
+
+
+@cache
+def _may_enter(name: str) -> bool:
+    """Whether a function of this name may enter a collective, as far as a name tells."""
+    return _MAY_ENTER.search(name.lower()) is not None
 
 
 class Reaches:
@@ -186,6 +199,19 @@ def _entering(node: ast.AST) -> list[ast.AST]:
     return found
 
 
+_SIMPLE = frozenset(
+    (
+        ast.Assign,
+        ast.Expr,
+        ast.AugAssign,
+        ast.AnnAssign,
+        ast.Assert,
+        ast.Delete,
+        ast.Pass,
+        ast.Import,
+        ast.ImportFrom,
+    )
+)
 _ENTER = frozenset((ast.Call, ast.IfExp, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp))
 
 

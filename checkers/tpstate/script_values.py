@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-import copy
 from collections.abc import Mapping
 from typing import Any
 
+from ..facts.nodes import copied
 from ..project.config_reads import Configs
 from ..project.project import Project
 from ..project.scopes import Scope
@@ -81,7 +81,7 @@ class ScriptValues:
                 return literal
         if isinstance(node, ast.Name):
             return self._name(node, scope, depth)
-        closed = copy.copy(node)
+        closed = copied(node)
         for field, value in ast.iter_fields(node):
             if isinstance(value, ast.expr):
                 setattr(closed, field, self._closed(value, scope, depth + 1))
@@ -102,7 +102,7 @@ class ScriptValues:
             if isinstance(part, ast.Name)
         }
         outer, self._own = self._own, self._own | own
-        loops = [copy.copy(loop) for loop in node.generators]
+        loops = [copied(loop) for loop in node.generators]
         for loop in loops:
             loop.iter = self._closed(loop.iter, scope, depth + 1)
             loop.ifs = [self._closed(part, scope, depth + 1) for part in loop.ifs]

@@ -39,6 +39,10 @@ PATTERNS = [
         r"[|)]|all\|x|[]|]",
         r"\ball*_|\bredu(ce)?",
         r"\b(all|(dist|re)\.|x) = ",
+        r"\w*norm = |class \w*norm",
+        r"(MAX_|all_)?(re)?duce\(|(dist|x)*\.all",
+        r"(?=x = )|(?!x)\w+ = torch",
+        r"\bna\w+_[a-z]{4}\b",
     )
     for flags in (0, re.IGNORECASE, re.MULTILINE)
 ]
