@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 _UNSURE = re.compile(r"#\d+$|per_(rank|partition|device|gpu)|local|partition|shard|rank|_tp\b")
 """Numbers made up for what is not known, and names that speak of one rank."""
+_SHARED = re.compile(r" // (?!.*head)")
+"""A quotient by something that is no head count may be the share of one rank."""
 _OF_ONE_HEAD = re.compile(r"head_dim|head_size|kv_channels|per_attention_head|per_head")
 _READ = re.compile(r"size#\d+")
 
@@ -263,7 +265,9 @@ def _is_whole(size: Value) -> bool:
     """Whether a size comes from a configuration, or is that of one head."""
     if isinstance(size, Const):
         return type(size.value) is int and 0 < size.value <= 4
-    return isinstance(size, Sym) and all(
+    if not isinstance(size, Sym) or _SHARED.search(size.text):
+        return False
+    return all(
         not _UNSURE.search(atom) and ("." in atom or _OF_ONE_HEAD.search(atom)) for atom in size.poly.atoms()
     )
 

@@ -13,6 +13,7 @@ from .collectives import Collective, collective
 from .frames import Frame, functions
 
 _REDUCES = re.compile(r"all_reduce\(")
+_TAKES = frozenset("pop popleft".split())
 _COUNTED = frozenset("tensor as_tensor LongTensor IntTensor".split())
 
 
@@ -42,7 +43,8 @@ def _in_function(frame: Frame, node: ast.FunctionDef) -> Iterator[LocalReturn]:
             for part in walk(later):
                 found = collective(part, frame) if isinstance(part, ast.Call) else None
                 if found is not None and found.name == "all_reduce" and found.is_torch:
-                    if found.node.args and _counted_from(found.node.args[0], data, frame):
+                    counted = found.node.args and _counted_from(found.node.args[0], data, frame)
+                    if counted and not _taken_out(node, data, found.node):
                         yield LocalReturn(frame, statement, data, found)
                     return
 
@@ -95,6 +97,18 @@ def _counts(name: str, data: str, frame: Frame) -> bool:
                 if isinstance(part, ast.AugAssign) and dotted_name(part.target) == name:
                     return isinstance(part.value, ast.Constant)
     return False
+
+
+def _taken_out(node: ast.FunctionDef, data: str, call: ast.Call) -> bool:
+    """Whether the container is shortened behind the reduction: by the number all agreed on, so its length stays alike."""
+    return any(
+        isinstance(part, ast.Call)
+        and isinstance(part.func, ast.Attribute)
+        and part.func.attr in _TAKES
+        and part.lineno > call.lineno
+        and dotted_name(part.func.value) == data
+        for part in walk(node)
+    )
 
 
 def _reads(node: ast.expr, data: str) -> bool:

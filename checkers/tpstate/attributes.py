@@ -12,6 +12,7 @@ from . import building, calls, expressions, lookups, tensors
 from .callables import Bound, Func, ObjMethod, Partial, Super
 from .events import NoneUsed, PairUsed, TensorKeyed
 from .frames import Frame
+from .groups import is_size_of_group
 from .interpreter import Interpreter
 from .states import State
 from .symbols import Poly
@@ -76,7 +77,7 @@ def read(interp: Interpreter, frame: Frame, owner: Value, attr: str, node: ast.e
     if isinstance(owner, Cls):
         return _of_class(interp, owner, attr)
     if isinstance(owner, Sym):
-        return Sym(Poly.atom(f"{_short(owner)}.{attr}"), frozenset(tags_for(attr)))
+        return _field(_short(owner), attr, node)
     if isinstance(owner, Heap):
         return ObjMethod(owner, attr)
     if isinstance(owner, Pair):
@@ -130,14 +131,16 @@ def _of_object(interp: Interpreter, frame: Frame, owner: Obj, attr: str, node: a
             return delegate
     if facts is None and _is_config(owner) and not attr.startswith("__"):
         given = owner.args.get(attr)
-        return interp.settle(given) if given is not None else _field(owner, attr)
+        return interp.settle(given) if given is not None else _field(_label(owner), attr, node)
     if owner.attrs.get("content") is not None or facts is None:
         return ObjMethod(owner, attr)
-    return UNKNOWN if owner.unfinished else _field(owner, attr)
+    return UNKNOWN if owner.unfinished else _field(_label(owner), attr, node)
 
 
-def _field(owner: Obj, attr: str) -> Sym:
-    return Sym(Poly.atom(f"{_label(owner)}.{attr}"), frozenset(tags_for(attr)))
+def _field(owner: str, attr: str, node: ast.expr) -> Sym:
+    if is_size_of_group(node):
+        return Sym.named("tp", TP)
+    return Sym(Poly.atom(f"{owner}.{attr}"), frozenset(tags_for(attr)))
 
 
 def _is_config(owner: Obj) -> bool:

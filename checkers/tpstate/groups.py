@@ -15,7 +15,7 @@ _GETTER = re.compile(
 
 _RANK = re.compile(r"get_(attn_|attention_)?(tensor_model_parallel|tensor_parallel|tp)_rank")
 
-_GROUP = re.compile(r"(?:.*\.)?_?(tp|tp_group|tensor_(model_)?parallel_group)")
+_GROUP = re.compile(r"(?:.*\.)?_?(tp|tp_group|tensor_((model_)?parallel_)?group)")
 
 _OTHER_AXIS = re.compile(
     r"(?i)(^|[._])(dp|data|cp|context|sp|seq|sequence|ulysses|ring|ep|expert|moe|pp|pipe\w*|dist|comm)([._]|$)|_parallel_group"
@@ -55,10 +55,19 @@ def size_asked(node: ast.Call, builds: bool) -> Value | None:
         group = next(iter((*node.args, *(keyword.value for keyword in node.keywords))), None)
     else:
         return None
-    if isinstance(group, ast.Name | ast.Attribute) and _GROUP.fullmatch(as_code(group)):
+    if _is_tp_group(group):
         return Sym.named("tp", TP)
     if builds and as_code(func) in ("dist.get_world_size", "torch.distributed.get_world_size"):
         named = isinstance(group, ast.Name | ast.Attribute)
         if group is None or (named and _OTHER_AXIS.search(as_code(group)) is None):
             return Sym.named("tp", TP)
     return None
+
+
+def is_size_of_group(node: ast.expr) -> bool:
+    """Whether an expression reads the size of a TP group from the group itself: `plan.tensor_group.size`."""
+    return isinstance(node, ast.Attribute) and node.attr in ("size", "world_size") and _is_tp_group(node.value)
+
+
+def _is_tp_group(node: ast.expr | None) -> bool:
+    return isinstance(node, ast.Name | ast.Attribute) and _GROUP.fullmatch(as_code(node)) is not None
