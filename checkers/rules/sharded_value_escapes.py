@@ -35,7 +35,8 @@ class ShardedValueEscapes(Rule):
     why = "Each rank holds only dim // tp channels of it; the consumer is sized for dim."
     symptom = Symptom.CRASH
     runtime = (
-        "shape mismatch at tp >= 2: mat1 and mat2 shapes cannot be multiplied, or sizes of tensors must match"
+        "shape mismatch at tp >= 2: mat1 and mat2 shapes cannot be multiplied, or sizes of tensors must match; "
+        "softmax, argmax, norms and means run, and each rank gets a wrong result of its own"
     )
     limits = (
         "For layers: silent unless the consumer's size is seen to be the whole one (not `dim // tp`). For softmax, "

@@ -125,9 +125,17 @@ class StageOnlyAttributeUsed(Rule):
                         place_of(frame.module, node),
                         object=frame.cls.name if frame.cls is not None else "",
                         evidence=(Evidence(inner.module.display, built.lineno, text),),
-                        attr=node.attr,
-                        stage=tr("last"),
-                        line=built.lineno,
+                        message=tr(
+                            "`%(used)s` is used on the last stage, where `%(owner)s` holds a placeholder for it",
+                            used=ast.unparse(node),
+                            owner=inner.name,
+                        ),
+                        advice=tr(
+                            "Build `%(attr)s` on the last stage too (line %(line)s): "
+                            "`if get_pp_group().is_first_rank or get_pp_group().is_last_rank:`.",
+                            attr=node.attr,
+                            line=built.lineno,
+                        ),
                     )
                     return
 
