@@ -119,9 +119,9 @@ def read_names(cls: ClassFacts) -> set[str]:
 def reads(project: Project, cls: ClassFacts, names: set[str]) -> Iterator[ast.Attribute]:
     """Every `self.name` of these names that the methods of a class read when they run.
 
-    Left out are reads that the constructor has refused, or that a handler expects to fail.
+    Left out are reads that the constructor has refused, that a handler expects to fail, or behind a switch that is off.
     """
-    left_out = {id(node) for node in (*_refused(cls), *_tried(cls))}
+    left_out = {id(node) for node in (*_refused(cls), *_tried(cls), *_switched_off(project, cls))}
     for node, method in cls.of_self:
         if isinstance(node.ctx, ast.Load) and node.attr in names and id(node) not in left_out:
             if _runs(project, cls, method):
@@ -188,6 +188,29 @@ def _refused(cls: ClassFacts) -> Iterator[ast.AST]:
             if isinstance(node, ast.If) and ast.unparse(node.test) in tests:
                 for statement in node.body:
                     yield from walk(statement)
+
+
+def _switched_off(project: Project, cls: ClassFacts) -> Iterator[ast.AST]:
+    """What stands under `if self.flag:` where False is all that the flag is ever set to."""
+    set_to: dict[str, list[ast.expr | None]] = {}
+    for method in cls.methods.values():
+        for node in walk(method):
+            if isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign):
+                for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+                    for part in walk(target):
+                        if isinstance(part, ast.Attribute) and isinstance(part.ctx, ast.Store):
+                            set_to.setdefault(ast.unparse(part), []).append(node.value)
+    off = {
+        name
+        for name, values in set_to.items()
+        if all(isinstance(value, ast.Constant) and value.value is False for value in values)
+    }
+    for method in cls.methods.values() if off else ():
+        for node in walk(method):
+            if isinstance(node, ast.If) and ast.unparse(node.test) in off:
+                if not set_outside(project, node.test.attr):  # type: ignore[attr-defined]
+                    for statement in node.body:
+                        yield from walk(statement)
 
 
 def _tried(cls: ClassFacts) -> Iterator[ast.AST]:

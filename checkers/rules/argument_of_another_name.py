@@ -153,6 +153,11 @@ class ArgumentOfAnotherName(Rule):
                         project, module, cls, function, first, name
                     ):
                         continue  # there and back, or one from the other and the other from the one
+                    if _are_opposites(first, name) and any(
+                        _is_given_straight(project, module, holder, method, first, name)
+                        for holder, method in _methods(module)
+                    ):
+                        continue  # the way back of an exchange
                     yield self.finding(
                         place_of(module, node),
                         object=cls.name if cls is not None else function.name,
@@ -188,6 +193,31 @@ def _is_given_straight(
             if given.get(first) == first and given.get(second) == second:
                 return True
     return False
+
+
+_OPPOSITES = (
+    ("scatter", "gather"),
+    ("send", "recv"),
+    ("src", "dst"),
+    ("split", "concat"),
+    ("split", "cat"),
+    ("in", "out"),
+)
+
+
+def _are_opposites(one: str, other: str) -> bool:
+    """Whether two names differ by a direction alone: `scatter_idx` and `gather_idx`."""
+    return any(
+        one.replace(here, there) == other or other.replace(here, there) == one
+        for here, there in _OPPOSITES
+        if here in one or here in other
+    )
+
+
+def _methods(module: ModuleFacts) -> Iterator[tuple[ClassFacts | None, ast.FunctionDef]]:
+    for cls in module.classes.values():
+        for method in cls.methods.values():
+            yield cls, method
 
 
 def _mirrors(name: str) -> bool:

@@ -31,7 +31,9 @@ class AttributeNeverSet(Rule):
         "stage fails on that rank alone, and the others wait for it."
     )
     symptom = Symptom.CRASH
-    runtime = "AttributeError when the line runs; in a pipeline stage its own ranks alone fail, and the others wait"
+    runtime = (
+        "AttributeError when the line runs; in a pipeline stage its own ranks alone fail, and the others wait"
+    )
     limits = (
         "Silent where a base cannot be seen, where attributes are set by name or from outside, where the class or "
         "a base mentions the name as text, in a case that the constructor refuses or a handler expects, in methods "

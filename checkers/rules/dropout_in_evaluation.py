@@ -101,7 +101,7 @@ class DropoutInEvaluation(Rule):
                     rate="rate",
                 )
                 continue
-            rates = set(_rates(cls))
+            rates = {kept for kept, given in _rates(cls) if not _is_never_given(project, cls, given)}
             for method in cls.methods.values() if rates else ():
                 yield from self._method(project, cls, method, rates)
 
@@ -126,8 +126,8 @@ class DropoutInEvaluation(Rule):
                     break
 
 
-def _rates(cls: ClassFacts) -> Iterator[str]:
-    """Attributes that keep a parameter of the constructor as it is, and are named like a dropout rate."""
+def _rates(cls: ClassFacts) -> Iterator[tuple[str, str]]:
+    """Attributes named like a dropout rate, and the parameter of the constructor that each keeps as it is."""
     init = cls.methods.get("__init__")
     if init is None:
         return
@@ -137,7 +137,43 @@ def _rates(cls: ClassFacts) -> Iterator[str]:
             for target in node.targets:
                 name = dotted_name(target) or ""
                 if name.startswith("self.") and _RATE.search(name):
-                    yield name
+                    yield name, node.value.id
+
+
+def _is_never_given(project: Project, cls: ClassFacts, name: str) -> bool:
+    """Whether the rate is none by default, and calls in the tree give no other."""
+    arguments = cls.methods["__init__"].args
+    names = [arg.arg for arg in (*arguments.posonlyargs, *arguments.args)][1:]
+    defaults = dict(zip(reversed(names), reversed(arguments.defaults), strict=False))
+    defaults |= {
+        arg.arg: value
+        for arg, value in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+        if value is not None
+    }
+    if name not in defaults or not _is_none(defaults[name]):
+        return False
+    calls = 0
+    for module in project.modules:
+        for node in walk(module.tree) if cls.name in module.words else ():
+            if isinstance(node, ast.ClassDef) and any(_last(base) == cls.name for base in node.bases):
+                return False
+            if isinstance(node, ast.Call) and _last(node.func) == cls.name:
+                given = {
+                    **dict(zip(names, node.args, strict=False)),
+                    **{word.arg or "**": word.value for word in node.keywords},
+                }
+                calls += 1
+                if "**" in given or not _is_none(given.get(name, defaults[name])):
+                    return False
+    return calls > 0
+
+
+def _last(node: ast.expr) -> str:
+    return as_code(node).rsplit(".", 1)[-1]
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value in (0, None)
 
 
 def _drops(project: Project, module: ModuleFacts, node: ast.Call) -> Iterator[tuple[str, ast.expr]]:

@@ -41,7 +41,9 @@ class ForwardArgumentsRejected(Rule):
         "submodule with it, least of all through a registry."
     )
     symptom = Symptom.CRASH
-    runtime = "TypeError from `forward`: an argument too many, one that is missing, or a name that it does not take"
+    runtime = (
+        "TypeError from `forward`: an argument too many, one that is missing, or a name that it does not take"
+    )
     limits = (
         "Silent where the submodule cannot be told, where its forward is decorated or replaced, where code "
         "elsewhere puts another module in its place, where a class has a `__call__` of its own, for a call through "

@@ -37,9 +37,7 @@ class FullHeadsOnShardedValue(Rule):
 
     code, symbol = "E7105", "full-heads-on-sharded-value"
     message = "a value split across the TP ranks is reshaped with the whole count `%(heads)s`"
-    advice = (
-        "Use the heads of one rank: `self.%(name)s_per_rank = %(heads)s // config.tensor_model_parallel_size`."
-    )
+    advice = "Use the heads of one rank: `self.%(name)s_per_rank = %(heads)s // config.tensor_model_parallel_size`."
     why = "Each TP rank holds num_heads // tp heads; sizes that multiply to the whole width do not fit its share."
     symptom = Symptom.CRASH
     runtime = "shape '[...]' is invalid for input of size ..., at tp >= 2 only"

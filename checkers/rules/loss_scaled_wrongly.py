@@ -12,6 +12,7 @@ from ..facts.nodes import walk
 from ..finding import Evidence, Finding
 from ..language import tr
 from ..project.loss_binding import loss_bindings
+from ..project.own_attributes import written_anywhere
 from ..project.project import Project
 from ..project.training import Training
 from ..rule import Rule, Symptom
@@ -167,7 +168,7 @@ class LossScaledWrongly(Rule):
     def _count(self, frame: Frame, project: Project) -> Iterator[Finding]:
         """`global_batch // micro_batch`, the replicas forgotten."""
         function = frame.scope.function
-        if function is None or not _MICRO.search(function.name):
+        if function is None or not _MICRO.search(function.name) or _is_never_asked(function, project):
             return
         if _REPLICAS.search(_names(function)):
             yield from self._of_all(frame, project)
@@ -246,6 +247,13 @@ def _sums(frame: Frame) -> bool:
         for part in frame.scope.body
         for node in walk(part)
     )
+
+
+def _is_never_asked(function: ast.FunctionDef, project: Project) -> bool:
+    """Whether nothing reads a property of this name."""
+    is_property = any(ast.unparse(mark) == "property" for mark in function.decorator_list)
+    read = re.compile(rf"\.{function.name}\b")
+    return is_property and not written_anywhere(project, f".{function.name}", read)
 
 
 def _has_replicas(project: Project) -> bool:

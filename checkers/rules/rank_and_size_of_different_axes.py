@@ -103,7 +103,7 @@ def _pairs(node: ast.AST, frame: Frame) -> Iterator[tuple[ast.expr, tuple[ast.ex
         part = node.slice
         if isinstance(part, ast.Slice) and part.lower is not None and part.step is not None:
             yield part.lower, (part.step, frame)
-    elif isinstance(node, ast.BinOp):
+    elif isinstance(node, ast.BinOp) and not _is_divided_twice(node, frame):
         for rank, share in ((node.left, node.right), (node.right, node.left)):
             divisor = _divisor(share, frame) if isinstance(node.op, ast.Mult) else None
             if divisor is not None:
@@ -125,6 +125,17 @@ def _pairs(node: ast.AST, frame: Frame) -> Iterator[tuple[ast.expr, tuple[ast.ex
         sizes = [value for name, value in given.items() if _SIZE_NAME.fullmatch(name)]
         if len(ranks) == len(sizes) == 1:
             yield ranks[0], (sizes[0], frame)
+
+
+def _is_divided_twice(node: ast.BinOp, frame: Frame) -> bool:
+    """`rank * (n // ep // tp)`: a stride over ranks of two axes is counted in more than one product."""
+    for part in (node.left, node.right):
+        found = frame.definitions(part) if isinstance(part, ast.Name | ast.Attribute) else [(part, frame)]
+        for made, _ in found:
+            if isinstance(made, ast.BinOp) and isinstance(made.op, ast.FloorDiv):
+                if isinstance(made.left, ast.BinOp) and isinstance(made.left.op, ast.FloorDiv):
+                    return True
+    return False
 
 
 def _divisor(node: ast.expr, frame: Frame) -> tuple[ast.expr, Frame] | None:

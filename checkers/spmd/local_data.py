@@ -100,7 +100,7 @@ def _counts(name: str, data: str, frame: Frame) -> bool:
 
 
 def _taken_out(node: ast.FunctionDef, data: str, call: ast.Call) -> bool:
-    """Whether the container is shortened behind the reduction: by the number all agreed on, so its length stays alike."""
+    """Whether the container is shortened behind the reduction, by the number that all ranks agreed on."""
     return any(
         isinstance(part, ast.Call)
         and isinstance(part.func, ast.Attribute)

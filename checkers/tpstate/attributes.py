@@ -134,7 +134,9 @@ def _of_object(interp: Interpreter, frame: Frame, owner: Obj, attr: str, node: a
         return interp.settle(given) if given is not None else _field(_label(owner), attr, node)
     if owner.attrs.get("content") is not None or facts is None:
         return ObjMethod(owner, attr)
-    return UNKNOWN if owner.unfinished else _field(_label(owner), attr, node)
+    if owner.unfinished:  # what a constructor is given, it keeps under the same name
+        return interp.settle(owner.args[attr]) if attr in owner.args else UNKNOWN
+    return _field(_label(owner), attr, node)
 
 
 def _field(owner: str, attr: str, node: ast.expr) -> Sym:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable
 
+from ..facts.nodes import as_code
 from ..language import tr
 from .frames import Frame
 from .interpreter import Interpreter
@@ -12,6 +14,7 @@ from .states import State
 from .values import HEADS, PER_RANK, Known, Kwargs, Pair, Sym, Tensor, Value
 
 ROLE = "buffer"
+_IN_PLACE = re.compile(r"(?i)in_?place")
 
 
 def made(interp: Interpreter, dims: tuple[Value, ...], node: ast.expr) -> Tensor:
@@ -62,6 +65,15 @@ def _is_empty(value: Value) -> bool:
 def _split(value: Value) -> Tensor | None:
     value = value.output if isinstance(value, Pair) else value
     return value if isinstance(value, Tensor) and value.state is State.SHARDED else None
+
+
+def overwritten(interp: Interpreter, frame: Frame, node: ast.Call) -> None:
+    """`inplace_experts(x, …)`: what its tensors hold from there on is not known."""
+    if not _IN_PLACE.search(as_code(node.func)):
+        return
+    for part in node.args:
+        if isinstance(part, ast.Name) and isinstance(frame.vars.get(part.id), Tensor):
+            interp.write(frame.vars, part.id, Tensor(State.UNKNOWN))
 
 
 def returned(result: Value, left: Tensor | None) -> Value:

@@ -83,6 +83,7 @@ def call_node(interp: Interpreter, frame: Frame, node: ast.Call) -> Value:
         kwargs.setdefault(OPEN, UNKNOWN)
         kwargs["*"] = open_args
     result = call(interp, callee, args, kwargs, node)
+    buffers.overwritten(interp, frame, node)
     left = buffers.filled(interp, frame, callee, node, args, kwargs)
     return attention.by_name(interp, buffers.returned(result, left), args, kwargs, node)
 

@@ -66,7 +66,9 @@ def size_asked(node: ast.Call, builds: bool) -> Value | None:
 
 def is_size_of_group(node: ast.expr) -> bool:
     """Whether an expression reads the size of a TP group from the group itself: `plan.tensor_group.size`."""
-    return isinstance(node, ast.Attribute) and node.attr in ("size", "world_size") and _is_tp_group(node.value)
+    return (
+        isinstance(node, ast.Attribute) and node.attr in ("size", "world_size") and _is_tp_group(node.value)
+    )
 
 
 def _is_tp_group(node: ast.expr | None) -> bool:
