@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from ..facts.module import ClassFacts
+from ..facts.nodes import as_code
 from ..finding import Finding
 from ..language import tr
 from ..rule import Rule, Symptom
@@ -121,7 +122,7 @@ class ShardedValueEscapes(Rule):
                 object=owner_name(need),
                 evidence=evidence(why(need.tensor)),
                 decided=certain is not None,
-                consumer=f"`{need.operation}`",
+                consumer=_operation(need, site),
             )
         for cuts in by_site(analysis.log.events, SplitWhole):
             cut = first_certain(cuts)
@@ -132,6 +133,13 @@ class ShardedValueEscapes(Rule):
                     evidence=evidence(why(cut.tensor)),
                     consumer=tr("a split into sizes that add up to all ranks' width"),
                 )
+
+
+def _operation(need: WholeNeeded, site: Site) -> str:
+    """What needs the whole dimension, with the module that runs it where that is another one."""
+    if site.key == need.site.key or not isinstance(site.node, ast.Call):
+        return f"`{need.operation}`"
+    return tr("`%(operation)s` inside `%(call)s`", operation=need.operation, call=as_code(site.node.func))
 
 
 def _by_user(events: Iterable[Event]) -> Iterator[tuple[Site, list[WholeNeeded]]]:
