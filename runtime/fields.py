@@ -145,12 +145,18 @@ class YearlyFields(Dataset):
         try:
             if path not in self._files:
                 self._files[path] = h5py.File(path, "r")
-            frame = self._files[path]["fields"][time]
+            fields = self._files[path]["fields"]
+            frame = np.empty(fields.shape[1:], np.float32)  # 300 MB at 0.25 degrees: no copy more than needed
+            fields.read_direct(frame, np.s_[time])
         except (OSError, KeyError, IndexError, ValueError) as error:
             raise UserError(
                 f"{path}: time {time} cannot be read ({error}): has it shrunk? Copy the file again"
             ) from error
-        return (frame[self.columns].astype(np.float32) - self.means) / self.stds
+        if not np.array_equal(self.columns, range(len(frame))):
+            frame = frame[self.columns]
+        frame -= self.means
+        frame /= self.stds
+        return frame
 
     def array(self, name: str, shape: tuple[int, ...]) -> np.ndarray:
         """The numbers in a file of the folder, which must be of this shape."""

@@ -74,7 +74,8 @@ def _processes(options: argparse.Namespace) -> list[BaseProcess]:
     size = options.nproc_per_node
     # Megatron says once per rank which optional CUDA libraries are missing. The C++ warnings of a lost
     # connection are pages long, and `failure` says it in a line.
-    quiet = "ignore:Transformer Engine and Apex are not installed,ignore:Apex is not installed"
+    # A rank that is killed leaves a semaphore to the tracker of multiprocessing, which cleans it up and warns.
+    quiet = "ignore:Transformer Engine and Apex are not installed,ignore:Apex is not installed,ignore:resource_tracker"
     threads = str(max(1, (os.cpu_count() or 1) // size))
     defaults = {"OMP_NUM_THREADS": threads, "PYTHONWARNINGS": quiet, "TORCH_CPP_LOG_LEVEL": "ERROR"}
     # Megatron starts an all-reduce before the product that hides it and counts on the GPU to keep that order.

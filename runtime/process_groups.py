@@ -107,6 +107,11 @@ def destroy_process_groups() -> None:
         dist.destroy_process_group()
 
 
+def wait_for_all() -> None:
+    """A barrier of all ranks. Without the device, NCCL guesses it, and says so every time."""
+    dist.barrier(device_ids=[torch.cuda.current_device()] if dist.get_backend() == "nccl" else None)
+
+
 def seed_random_streams(seed: int) -> None:
     """Start the random streams: one shared by tensor-parallel ranks, one of each rank's own.
 

@@ -61,8 +61,11 @@ def _start(folder: Path, name: str, ranks: int, tensor: int, stages: int) -> sub
 
 
 def _children(process: subprocess.Popen) -> list[int]:
-    """Process ids of the ranks, which are started in their order."""
-    return sorted(map(int, Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()))
+    """Process ids of the ranks, which are started in their order; where they are spawned, so is a tracker."""
+    children = map(int, Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split())
+    return sorted(
+        pid for pid in children if b"resource_tracker" not in Path(f"/proc/{pid}/cmdline").read_bytes()
+    )
 
 
 def _wait_for(curve: Path, process: subprocess.Popen) -> None:

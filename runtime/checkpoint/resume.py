@@ -12,6 +12,7 @@ from torch import nn
 from ..errors import UserError
 from ..pipeline.build import named_stages
 from ..pipeline.chunk import PipelineChunk
+from ..process_groups import wait_for_all
 from .convert import gather, part_of
 from .files import (
     Layout,
@@ -83,7 +84,7 @@ def save_checkpoint(
         files = {name: entry for part in all_written for name, entry in part.items()}
         metadata = Metadata(layout=layout_of(chunks), files=files, **asdict(progress))
         _on_disk(root, commit, drafts[0], folder, metadata)
-    dist.barrier()
+    wait_for_all()
     return folder
 
 

@@ -3,11 +3,9 @@
 import argparse
 from collections.abc import Callable
 
-import torch.distributed as dist
-
 from ..failure import stop_world_on_error
 from ..flags import parse_args
-from ..process_groups import destroy_process_groups, initialize_process_groups
+from ..process_groups import destroy_process_groups, initialize_process_groups, wait_for_all
 from .data import build_datasets
 from .folders import claim_folders
 from .trainer import Trainer
@@ -52,7 +50,7 @@ def pretrain(
         claimed = claim_folders(args) if world.rank == 0 else []
         trainer = Trainer(args, world, watch, model_provider, model_type, forward_step_func)
         trainer.train(*build_datasets(args, train_valid_test_dataset_provider))
-        dist.barrier()
+        wait_for_all()
         for lock in claimed:
             lock.close()
     destroy_process_groups()
