@@ -19,12 +19,12 @@ from ..settings import Settings
 from . import store
 from .packed import packed, unpacked
 from .tool import tool_name
-from .trace import Instead, Sight, noted, reads_of
+from .trace import Instead, Sight, matches, matches_of, noted, reads_of
 
 if TYPE_CHECKING:
     from ..engine import Progress
 
-FORM = 1
+FORM = 2
 """Counts the forms that answers have had: one of another form is not understood."""
 
 STATES = 4
@@ -102,12 +102,12 @@ def _fresh(
     from ..selection import check_names
 
     check_names(settings)  # an unknown name is refused before any file is read
-    with disk.watched() as reads:
-        files = FileSet.gather(paths, settings, edited)
-        result = run(paths, settings, progress, files)
-        for plugin in settings.plugins:  # last, so that the sieve cannot call it thrown out any more
+    with disk.watched(_before(key, paths, settings, edited)) as reads:
+        for plugin in settings.plugins:
             with suppress(OSError):
                 disk.read(settings.base / plugin)  # what the rules say depends on it
+        files = FileSet.gather(paths, settings, edited)
+        result = run(paths, settings, progress, files)
     is_whole = not any(skip.is_fault for skip in result.skipped)
     if key and reads.is_steady and is_whole:
         reads.folders.pop(
@@ -123,8 +123,24 @@ def _fresh(
         }
         for name, older in reversed(list(pairwise(_names(key)))):
             store.rename(name, older)
-        store.save(key, {"form": FORM, "reads": noted(reads), "kept": kept})
+        store.save(key, {"form": FORM, "reads": noted(reads), "said": matches(reads.said), "kept": kept})
     return Answer(result, files, _contents(reads, edited))
+
+
+def _before(
+    key: str, paths: Sequence[Path], settings: Settings, edited: Mapping[Path, bytes]
+) -> disk.Before | None:
+    """What the last run for this question noted, or for the same without texts that are not those on disk."""
+    for name in dict.fromkeys((key, _key(paths, settings, {}))) if key else ():
+        found = store.load(name)
+        try:
+            if found is not None and found["form"] == FORM:
+                reads = reads_of(found["reads"])
+                reads.said = matches_of(found["said"])
+                return disk.Before(reads, frozenset(found["kept"]["targets"]), frozenset(map(str, edited)))
+        except _BAD:
+            pass
+    return None
 
 
 def _names(key: str) -> list[str]:

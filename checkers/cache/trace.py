@@ -155,6 +155,7 @@ def noted(reads: Reads) -> dict[str, Any]:
         "kinds": reads.kinds,
         "links": reads.links,
         "questions": sorted(reads.questions),
+        "found": [[*asked, path] for asked, path in sorted(reads.found.items())],
     }
 
 
@@ -169,4 +170,30 @@ def reads_of(note: Any) -> Reads:
         for path, size, changed, entered, number, digest, whole in note["files"]
     }
     questions = {(str(mark), str(pattern)) for mark, pattern in note["questions"]}
-    return Reads(files, dict(note["folders"]), dict(note["kinds"]), dict(note["links"]), questions)
+    found = {(str(mark), str(pattern)): str(path) for mark, pattern, path in note["found"]}
+    return Reads(files, dict(note["folders"]), dict(note["kinds"]), dict(note["links"]), questions, found)
+
+
+def matches(said: Mapping[str, Mapping[tuple[str, int], bool]]) -> dict[str, Any]:
+    """Which patterns have a match in which files, as JSON: a sign for each pattern."""
+    patterns = sorted({pattern for answers in said.values() for pattern in answers})
+    signs = {None: "-", True: "1", False: "0"}
+    rows = {
+        path: "".join(signs[answers.get(pattern)] for pattern in patterns) for path, answers in said.items()
+    }
+    return {"patterns": patterns, "rows": rows}
+
+
+def matches_of(note: Any) -> dict[str, dict[tuple[str, int], bool]]:
+    """The same from JSON.
+
+    Raises:
+        KeyError, TypeError, ValueError: it is nothing that `matches` makes.
+    """
+    patterns = [(str(pattern), int(flags)) for pattern, flags in note["patterns"]]
+    return {
+        str(path): {
+            pattern: sign == "1" for pattern, sign in zip(patterns, row, strict=True) if sign in ("0", "1")
+        }
+        for path, row in note["rows"].items()
+    }

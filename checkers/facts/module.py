@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+from ..files import again
 from ..files.source import SourceFile
 from .nodes import as_code, children
 from .words import holds, words_of
@@ -102,7 +103,10 @@ class ModuleFacts:
         """Whether the text holds a match."""
         known = self._said.get(id(pattern))  # the hash of a pattern goes over all of it
         if known is None:
-            known = self._said[id(pattern)] = (pattern, holds(pattern, self.text, self.words))
+            answer = again.said(self.path, pattern)
+            if answer is None:
+                answer = again.note_said(self.path, pattern, holds(pattern, self.text, self.words))
+            known = self._said[id(pattern)] = (pattern, answer)
         return known[1]
 
     @cached_property

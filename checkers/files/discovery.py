@@ -13,7 +13,7 @@ from pathlib import Path
 from ..finding import Skipped
 from ..language import tr
 from ..settings import Settings
-from . import disk
+from . import again, disk
 from .context import users
 from .prefilter import is_in, is_relevant, longest_word, speaks_of_ranks, words_in
 from .roots import Folders, import_roots, package_folders, project_root
@@ -52,7 +52,9 @@ class FileSet:
     _names: tuple[bytes, ...] = ()
     _loaded: dict[Path, SourceFile | None] = field(default_factory=dict)
     _thrown_out: set[Path] = field(default_factory=set)
-    _unread: dict[Path, bytes] | None = None
+    _unread: list[Path] | None = None
+    _changed: Sequence[Path] = ()
+    _words_of: dict[Path, bytes] = field(default_factory=dict)
     _folders: Folders = field(default_factory=Folders)
 
     @classmethod
@@ -129,25 +131,37 @@ class FileSet:
 
         Files that a name led to since are among them: what was loaded so far must not decide.
         """
-        if self._unread is None:
-            self._unread = {path: self._words(path) for path in sorted(self._thrown_out)}
+        asked = (mark, pattern.pattern)
         word = longest_word(mark.encode())
-        for path, words in self._unread.items():
-            if word in words:
+        for path in self._to_ask(asked):
+            if word in self._words(path):
                 with suppress(Unusable):
                     if is_in(self._bytes(path), mark, pattern):
+                        again.note_place(asked, path)
                         return True
                     self._pass_by(path)
-        disk.asked(mark, pattern.pattern)
+        again.note_place(asked, None)
         return False
+
+    def _to_ask(self, asked: tuple[str, str]) -> Iterable[Path]:
+        """Where a text is to be looked for: first where it was before, and only in changed files if it was in none."""
+        if self._unread is None:
+            self._unread = sorted(self._thrown_out)
+            self._changed = again.changed(self._unread)
+        if again.is_nowhere(asked):
+            return self._changed
+        place = again.place_of(asked)
+        return [place, *self._unread] if place is not None and place in self._thrown_out else self._unread
 
     def _words(self, path: Path) -> bytes:
         """The words of a file that was thrown out; a file that cannot be used has none."""
-        found = b""
-        with suppress(Unusable):
-            found = words_in(self._bytes(path))
-            self._pass_by(path)
-        return found
+        if (known := self._words_of.get(path)) is None:
+            known = b""
+            with suppress(Unusable):
+                known = words_in(self._bytes(path))
+                self._pass_by(path)
+            self._words_of[path] = known
+        return known
 
     def _pass_by(self, path: Path) -> None:
         """A file that was thrown out was read for a question: it matters no further, if no name led to it."""
@@ -177,6 +191,9 @@ class FileSet:
         return walk(top, rules, skip, display)
 
     def _read(self, path: Path, is_named: bool) -> None:
+        if not is_named and again.is_out(path, as_target=True):
+            self._thrown_out.add(path)
+            return
         try:
             data = self._bytes(path)
             if is_named or is_relevant(data, self._names):
@@ -198,7 +215,7 @@ class FileSet:
         others: dict[Path, bytes] = {}
         for name in self._walk(project, settings, report=False):
             path = Path(name)
-            if path not in self.targets:
+            if path not in self.targets and not again.is_out(path, as_target=False):
                 with suppress(Unusable):
                     data = self._bytes(path)
                     if is_relevant(data, self._names):
