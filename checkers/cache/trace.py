@@ -78,10 +78,7 @@ class Instead:
         """What tells an unchanged file without reading it; `NO_STAMP` where nothing does."""
         if path in self.texts or self._is_alias(path):
             return NO_STAMP
-        try:
-            return disk.stamp_of(os.stat(path))
-        except OSError:
-            return NO_STAMP
+        return disk.stamp_now(path)
 
     def _is_alias(self, path: str) -> bool:
         if not self.texts or path in self.texts or path in self._folders:

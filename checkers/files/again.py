@@ -5,7 +5,6 @@ All that is asked here is answered by the bytes of a file alone, and by nothing 
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -25,11 +24,7 @@ def is_out(path: Path, *, as_target: bool) -> bool:
     seen = before.reads.files.get(name)
     if seen is None or seen.is_whole or name in before.edited or (as_target and name not in before.targets):
         return False
-    try:
-        now = disk.stamp_of(os.stat(path))
-    except OSError:
-        return False
-    if now != seen.stamp or now == disk.NO_STAMP:
+    if seen.stamp == disk.NO_STAMP or disk.stamp_now(path) != seen.stamp:
         return False
     reads.saw(name, seen.stamp, seen.digest)
     disk.thrown_out(name)

@@ -19,6 +19,10 @@ from onescience_check.checkers.cache import answer as asking
 from onescience_check.checkers.cache import store, tool, trace
 from onescience_check.checkers.cache.answer import Answer, answer
 from onescience_check.checkers.cache.packed import packed, unpacked
+from onescience_check.checkers.facts import module
+from onescience_check.checkers.files import discovery
+from onescience_check.checkers.frontends.project import settings_of
+from onescience_check.checkers.frontends.python import check
 from onescience_check.checkers.settings import load_settings
 
 ROOT = Path(__file__).parents[2]
@@ -160,6 +164,18 @@ def touch(tree: Path, dice: random.Random) -> None:
         os.utime(path, (dice.randrange(10**9),) * 2)
 
 
+def settings(tree: Path, dice: random.Random) -> None:
+    (tree / "setup.cfg").write_text(
+        dice.choice(["", "[onescience-check]\ntp = 1, 2, 4\n", "[onescience-check]\nexclude = copy0\n"])
+    )
+
+
+def edit_back(tree: Path, dice: random.Random) -> None:
+    """A text that stood there at first."""
+    path = dice.choice(sorted((ROOT / "docs/example").rglob("*.py")))
+    shutil.copy(path, tree / path.relative_to(ROOT / "docs/example"))
+
+
 def mark_project(tree: Path, dice: random.Random) -> None:
     (tree / "src/setup.py").write_text("")
 
@@ -189,20 +205,97 @@ EDITS: list[Callable[[Path, random.Random], None]] = [
     touch,
     mark_project,
     same_size,
+    settings,
+    edit_back,
 ]
 
 
+def open_texts(tree: Path, dice: random.Random) -> dict[Path, bytes]:
+    """What stands in an editor, and not or not yet on disk."""
+    path = dice.choice(sorted(tree.rglob("*.py")))
+    text = path.read_text(errors="replace") if path.exists() else ""
+    return dice.choice([{}, {path: f"{text}\nnew_name = 1\n".encode()}, {path: b"model.embed = 3\n"}])
+
+
+def interrupted(tree: Path, monkeypatch: pytest.MonkeyPatch, dice: random.Random) -> None:
+    """A run that ends in the middle, or while it writes down what it has found."""
+
+    def stops(*given: object) -> object:
+        raise KeyboardInterrupt
+
+    (tree / "plain.py").write_text(f"x = {dice.random()}\nclass RowParallelLinear: pass\n")
+    with monkeypatch.context() as patch:
+        patch.setattr(*dice.choice([(discovery.FileSet, "gather", stops), (store.os, "replace", stops)]))
+        with pytest.raises(KeyboardInterrupt):
+            ask(tree)
+
+
 @pytest.mark.parametrize("seed", range(3))
-def test_after_random_edits_an_answer_is_that_of_a_new_run(tree: Path, seed: int) -> None:
+def test_after_random_edits_an_answer_is_that_of_a_new_run(
+    tree: Path, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
     dice = random.Random(seed)
     ask(tree)
     for _ in range(12):
         change = dice.choice(EDITS)
         change(tree, dice)
+        if dice.random() < 0.15:
+            interrupted(tree, monkeypatch, dice)
+        if dice.random() < 0.15:
+            version = f"version {dice.randrange(2)}"
+            monkeypatch.setattr(asking, "tool_name", lambda version=version: version)
         settings = replace(load_settings(tree), jobs=dice.choice([1, 2]))
-        fresh = answer([tree], replace(settings, jobs=dice.choice([1, 2])), is_cached=False)
+        edited = open_texts(tree, dice) if dice.random() < 0.3 else {}
+        fresh = answer([tree], replace(settings, jobs=dice.choice([1, 2])), edited=edited, is_cached=False)
         for _ in range(2):  # one that may have to run, and one that need not
-            assert said(answer([tree], settings)) == said(fresh), change.__name__
+            assert said(answer([tree], settings, edited=edited)) == said(fresh), change.__name__
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_after_an_edit_only_what_has_changed_is_searched(
+    tree: Path, monkeypatch: pytest.MonkeyPatch, jobs: int
+) -> None:
+    settings = replace(load_settings(tree), jobs=jobs)
+    (tree / "more.py").write_text("model.embed = 3\n")
+    answer([tree], settings)
+    text = f"{(tree / SCRIPT).read_text()}\n# a comment\n"
+    (tree / SCRIPT).write_text(text)
+    searched, sieved, words = [], [], []
+
+    def noting(real: Callable[..., object], found: list[object]) -> Callable[..., object]:
+        return lambda *given: (found.append(given[-1] if found is words else given), real(*given))[1]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "holds", noting(module.holds, searched))
+        patch.setattr(discovery, "is_relevant", noting(discovery.is_relevant, sieved))
+        patch.setattr(discovery.FileSet, "_words", noting(discovery.FileSet._words, words))
+        changed = answer([tree], settings)
+    assert {given[1] for given in searched} == {text}
+    assert not {b"x = 1\n", b"model.embed = 3\n"} & {given[0] for given in sieved}
+    assert tree / "plain.py" not in words
+    assert said(changed) == said(answer([tree], settings, is_cached=False))
+
+
+def test_a_text_of_an_editor_is_not_what_is_on_disk(tree: Path) -> None:
+    settings = load_settings(tree)
+    for text in ("x = 1\n", (tree / SCRIPT).read_text().replace("ColumnParallelLinear", "Column")):
+        edited = {tree / SCRIPT: text.encode(), tree / "plain.py": b"class RowParallelLinear: pass\n"}
+        answer([tree], settings)
+        fresh = said(answer([tree], settings, edited=edited, is_cached=False))
+        assert said(answer([tree], settings, edited=edited)) == fresh
+        (tree / "other.py").write_text(f"# {len(text)}\nimport onescience\n")
+        fresh = said(answer([tree], settings, edited=edited, is_cached=False))
+        assert said(answer([tree], settings, edited=edited)) == fresh
+
+
+def test_what_an_editor_has_checked_is_known_elsewhere(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tree / SCRIPT
+    path.write_text(f"{path.read_text()}\nNUMBER = 1\n")
+    answer([tree], settings_of(tree), edited={})  # as the language server asks once a file is saved
+    runs = []
+    monkeypatch.setattr(asking, "_fresh", lambda *given: runs.append(given))
+    assert check().findings
+    assert not runs
 
 
 def test_a_file_that_has_nothing_to_do_with_it_may_change(
@@ -288,9 +381,9 @@ def test_the_same_program_installed_again_is_the_same_and_an_edited_one_is_not(
         b"no zlib",
         zlib.compress(b"no json"),
         zlib.compress(b"[]"),
-        zlib.compress(b'{"form": 1}'),
-        zlib.compress(b'{"form": 0, "reads": {}, "kept": {}}'),
-        zlib.compress(b'{"form": 1, "reads": {"files": [[]]}, "kept": {}}'),
+        zlib.compress(b'{"form": 2}'),
+        zlib.compress(b'{"form": 1, "reads": {}, "kept": {}}'),
+        zlib.compress(b'{"form": 2, "reads": {"files": [[]]}, "kept": {}}'),
         zlib.compress(b"[" * 100_000),
     ],
 )

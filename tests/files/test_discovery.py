@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from onescience_check.checkers.files import disk
 from onescience_check.checkers.files.discovery import FileSet
 from onescience_check.checkers.files.prefilter import is_relevant
 from onescience_check.checkers.settings import Settings
@@ -155,3 +156,17 @@ def test_a_name_is_looked_for_in_files_that_were_thrown_out(
     assert not files.unread_has("width", re.compile(r"\.width\("))
     monkeypatch.setattr(FileSet, "_bytes", None)
     assert not files.unread_has("height", re.compile(r"\.height\b"))  # nothing is read again for it
+
+
+def test_a_file_that_was_needed_whole_stays_so_when_the_sieve_throws_it_out(tmp_path: Path) -> None:
+    path = tmp_path / "plain.py"
+    path.write_text("x = 1\n")
+    with disk.watched() as reads:
+        for _ in range(2):
+            disk.read(path)
+            disk.thrown_out(path)
+        assert not reads.files[str(path)].is_whole
+        disk.read(path)
+        disk.read(path)
+        disk.thrown_out(path)
+    assert reads.files[str(path)].is_whole
