@@ -38,6 +38,11 @@ def theirs():
             state[name.replace("bias_table", "index")] = published_index(WINDOW)
         elif ".k_proj." not in name and ".v_proj." not in name:
             state[name] = torch.randn_like(value)
+    second = {".fuser.": ".Fuser.", ".sampler.": ".Sampler.", ".recovery.": ".Reconvery."}
+    for name, value in list(state.items()):  # their wrappers hold the module under two names
+        for one, other in second.items():
+            if one in name:
+                state[name.replace(one, other)] = value
     return state
 
 

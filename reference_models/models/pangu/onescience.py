@@ -26,6 +26,7 @@ _NAMES = (
     (re.compile(r"\.mlp\.(fc[12])\."), r".mlp.mlp.\1."),
 )
 _BUFFERS = ("earth_position_index", "attn_mask")  # made anew from the sizes
+_SECOND_NAMES = re.compile(r"\.(Fuser|Sampler|Reconvery)\.")  # of what is `fuser`, `sampler`, `recovery` already
 
 
 def from_onescience(
@@ -42,7 +43,7 @@ def from_onescience(
     """
     ours = {}
     for name, value in theirs.items():
-        if name.rsplit(".", 1)[-1] in _BUFFERS:
+        if name.rsplit(".", 1)[-1] in _BUFFERS or _SECOND_NAMES.search(name):
             continue
         for pattern, new in _NAMES:
             name = pattern.sub(new, name)
