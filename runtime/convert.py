@@ -15,6 +15,7 @@ from pathlib import Path
 from .checkpoint.convert import gather
 from .checkpoint.files import write_tensors
 from .errors import UserError
+from .language import local
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -32,9 +33,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         convert(options.source, options.target)
     except (UserError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(local(f"error: {error}"), file=sys.stderr)
         return 1
-    print(f"wrote {options.target}")
+    print(local(f"wrote {options.target}"))
     return 0
 
 

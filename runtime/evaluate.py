@@ -20,6 +20,7 @@ import numpy as np
 from tqdm import tqdm
 
 from .errors import UserError
+from .language import local
 
 SHOWN = 6  # channels on the terminal and in the plot
 
@@ -54,7 +55,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         evaluate(options)
     except (UserError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(local(f"error: {error}"), file=sys.stderr)
         return 1
     return 0
 
@@ -114,10 +115,11 @@ def evaluate(options: argparse.Namespace) -> None:
         title = f"{name}, {leads[-1]} times after {place}"
         path = options.out / f"{name}_{leads[-1]}.png"
         draw_map(path, title, forecast, truth, test_data.latitudes, test_data.valid)
-    print(f"{len(starts)} forecasts of {options.steps} steps; all scores are in {options.out / 'scores.csv'}")
+    table = options.out / "scores.csv"
+    print(local(f"{len(starts)} forecasts of {options.steps} steps; all scores are in {table}"))
     for name, column in zip(shown, columns, strict=True):
         rmse, acc = scores.rmse[:, column] * stds[column, 0, 0], scores.acc[:, column]
-        print(f"  {name}: RMSE {rmse[0]:.4g} to {rmse[-1]:.4g}, ACC {acc[0]:.3f} to {acc[-1]:.3f}")
+        print(local(f"  {name}: RMSE {rmse[0]:.4g} to {rmse[-1]:.4g}, ACC {acc[0]:.3f} to {acc[-1]:.3f}"))
 
 
 def _load(options: argparse.Namespace) -> tuple:

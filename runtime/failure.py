@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from datetime import timedelta
 
 from .errors import UserError
+from .language import local
 
 _BEAT_SECONDS = 1.0
 _SILENT_SECONDS = 20.0
@@ -67,7 +68,7 @@ class Watch:
         claim = f"{self.rank}:{reason}"
         with self._lock:
             if self._store.compare_set(_REASON, "", claim).decode() == claim:
-                print(reason, file=sys.stderr, flush=True)
+                print(local(reason), file=sys.stderr, flush=True)
 
     def step_done(self) -> None:
         """The main thread has done a step."""
@@ -118,7 +119,7 @@ class Watch:
         time.sleep(2 * _BEAT_SECONDS)  # until all have told it
         places = {rank: self._read(f"at/{rank}") for rank in range(self.size)}
         told = {rank: tuple(json.loads(text)) for rank, text in places.items() if text}
-        print(describe(told, silent), file=sys.stderr, flush=True)
+        print(local(describe(told, silent)), file=sys.stderr, flush=True)
         self._silence *= 2
 
     def _run(self) -> None:
@@ -215,7 +216,7 @@ def _is_broken_connection(error: Exception) -> bool:
 def _exit(message: str | None) -> None:
     _leaving.acquire()  # for good: the first thread to get here decides what is said last
     if message:
-        print(message, file=sys.stderr)
+        print(local(message), file=sys.stderr)
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(1)  # not sys.exit: other threads may be stuck in a collective that will never end

@@ -131,10 +131,10 @@ class YearlyFields(Dataset):
             bad = ~np.isfinite(self._frame(path, time)) & self.valid
             if bad.any():
                 channel, row, column = (int(place[0]) for place in np.nonzero(bad))
-                return (
-                    f"{path}, time {time}, channel {self.channels[channel]}: {bad[channel].sum()} values are not "
-                    f"finite, the first in row {row}, column {column}"
-                )
+                where, many = f"{path}, time {time}, channel {self.channels[channel]}", bad[channel].sum()
+                if many == 1:
+                    return f"{where}: 1 value is not finite, in row {row}, column {column}"
+                return f"{where}: {many} values are not finite, the first in row {row}, column {column}"
         return None
 
     def __getstate__(self) -> dict:

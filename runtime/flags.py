@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 import torch
 
 from .errors import UserError
+from .language import local
 
 _args: argparse.Namespace | None = None
 
@@ -20,6 +21,11 @@ class _Parser(argparse.ArgumentParser):
         raise UserError(f"{message}. See {self.prog} --help")
 
     def print_help(self, file=None) -> None:
+        self.description = local(self.description or "")
+        for group in self._action_groups:
+            group.title = local(group.title or "")
+        for action in self._actions:
+            action.help = local(action.help or "")
         if int(os.environ.get("RANK", 0)) == 0:
             super().print_help(file)
 

@@ -11,6 +11,7 @@ import h5py
 import numpy as np
 
 from .errors import UserError
+from .language import local
 
 HOURS = 6.0  # between two times
 
@@ -89,7 +90,7 @@ def run(generate: Callable, module: str, description: str, argv: Sequence[str] |
     try:
         generate(options.root, options.years, tuple(options.img_size), options.times, options.seed)
     except (UserError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(local(f"error: {error}"), file=sys.stderr)
         return 1
-    print(f"wrote {options.root}: {len(options.years)} years of {options.times} times")
+    print(local(f"wrote {options.root}: {len(options.years)} years of {options.times} times"))
     return 0

@@ -22,6 +22,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 from .failure import LAUNCHER_PID
+from .language import local
 
 _GRACE_SECONDS = 8.0  # for the other ranks to say why they stop
 
@@ -47,10 +48,11 @@ def main(argv: Sequence[str] | None = None) -> int:
             ranks.append(process)
         return _wait(ranks)
     except ModuleNotFoundError as error:
-        print(f"error: no module {error.name}: pip install 'onescience-check[runtime]'", file=sys.stderr)
+        problem = f"error: no module {error.name}: pip install 'onescience-check[runtime]'"
+        print(local(problem), file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print("interrupted; stopping all ranks", file=sys.stderr)
+        print(local("interrupted; stopping all ranks"), file=sys.stderr)
         return 1
     finally:
         _stop(ranks)
@@ -126,10 +128,8 @@ def _wait(ranks: list[BaseProcess]) -> int:
     code = codes[failed[0]]
     if code < 0:
         name = signal.Signals(-code).name
-        print(
-            f"rank {failed[0]} (process {ranks[failed[0]].pid}) was killed by {name}; stopping",
-            file=sys.stderr,
-        )
+        who = f"rank {failed[0]} (process {ranks[failed[0]].pid})"
+        print(local(f"{who} was killed by {name}; stopping"), file=sys.stderr)
     deadline = time.monotonic() + (0 if code < 0 else _GRACE_SECONDS)
     while time.monotonic() < deadline and None in (process.exitcode for process in ranks):
         time.sleep(0.1)

@@ -100,11 +100,21 @@ def start_writing(folder: Path) -> Path:
 
 
 def write_tensors(path: Path, content: dict) -> tuple[int, int]:
-    """Write `content` through to the disk. Returns size and checksum."""
-    with open(path, "wb") as file:
-        torch.save(content, file)
-        file.flush()
-        os.fsync(file.fileno())
+    """Write `content` through to the disk. Returns size and checksum.
+
+    Raises:
+        OSError: the disk does not take it; what it had taken is removed.
+    """
+    try:
+        with open(path, "wb") as file:
+            torch.save(content, file)
+            file.flush()
+            os.fsync(file.fileno())
+    except (OSError, RuntimeError) as error:
+        path.unlink(missing_ok=True)  # a full disk is not kept full
+        if isinstance(error, RuntimeError) and isinstance(error.__context__, OSError):
+            raise error.__context__ from None  # torch's writer says "unexpected pos" in its place
+        raise
     return path.stat().st_size, _checksum(path)
 
 

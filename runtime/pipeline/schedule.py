@@ -78,8 +78,9 @@ def counting(forward_step_func: Callable, times: int = 1) -> Callable:
         def counting_loss_func(output):
             loss, *counts, report = loss_func(output)
             count = counts[0] if counts else torch.ones((), dtype=torch.int, device=loss.device)
-            # A copy: Megatron divides the loss in place, and what is reported may share its memory.
-            return loss.clone(), count * times, report
+            # A copy: Megatron divides the loss in place, and what is reported may share its memory. A loss that is no
+            # number can have a gradient that is one (|x|, whose slope is a sign): made none, so that no weight changes.
+            return loss * (1 + 0 * loss.detach()), count * times, report
 
         return output, counting_loss_func
 

@@ -6,12 +6,15 @@ import os
 import statistics
 import sys
 from collections import defaultdict, deque
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 
 from tqdm import tqdm
 
 from ..errors import UserError
+from ..language import local
 
 _FIRST = ["iteration", "consumed_samples"]
 _LAST = ["learning_rate", "grad_norm", "seconds"]
@@ -89,10 +92,8 @@ class Records:
             step = statistics.median(self.took)
             speed = (row["consumed_samples"] / iteration) / step
             left = timedelta(seconds=round(step * (self.bar.total - iteration)))
-            print(
-                f"iteration {iteration}/{self.bar.total}: {shown}, {speed:.3g} samples/s, {left} left",
-                flush=True,
-            )
+            line = f"iteration {iteration}/{self.bar.total}: {shown}, {speed:.3g} samples/s, {left} left"
+            print(local(line), flush=True)
         for name, value in losses.items():
             if not name.startswith(VALIDATION):
                 self._compare(iteration, name, value)
@@ -102,11 +103,11 @@ class Records:
         recent = self.recent[name]
         usual = statistics.median(recent) if len(recent) >= _FEWEST else math.inf
         if 0 < _SPIKE * usual < value:
-            self.bar.write(
+            line = (
                 f"warning: iteration {iteration}: {name} {value:.4g} is {value / usual:.1f} times the median of "
-                f"the {len(recent)} before: look at the data of this step, or lower --lr",
-                file=sys.stderr,
+                f"the {len(recent)} before: look at the data of this step, or lower --lr"
             )
+            self.bar.write(local(line), file=sys.stderr)
         if math.isfinite(value):
             recent.append(value)
 
@@ -130,7 +131,8 @@ class Records:
         axes.grid(alpha=0.3)
         if losses:
             axes.legend()
-        figure.savefig(self.plot_path, dpi=120)
+        with _written(self.plot_path):
+            figure.savefig(self.plot_path, dpi=120)
 
     def close(self) -> None:
         """Finish the progress bar and the events."""
@@ -143,7 +145,7 @@ class Records:
         trained = [name for name in losses if not name.startswith(VALIDATION)]
         columns = [*_FIRST, *trained, *(VALIDATION + name for name in trained), *_LAST]
         fresh = not self.csv_path.exists()
-        with open(self.csv_path, "a", newline="", encoding="utf-8") as file:
+        with _written(self.csv_path), open(self.csv_path, "a", newline="", encoding="utf-8") as file:
             writer = csv.DictWriter(file, columns, extrasaction="ignore")
             if fresh:
                 writer.writeheader()
@@ -158,7 +160,7 @@ class Records:
             )
         rows = [row for row in _read(self.csv_path) if int(row["iteration"]) <= iteration]
         draft = self.csv_path.with_suffix(".draft")
-        with open(draft, "w", newline="", encoding="utf-8") as file:
+        with _written(draft), open(draft, "w", newline="", encoding="utf-8") as file:
             if rows:
                 writer = csv.DictWriter(file, list(rows[0]))
                 writer.writeheader()
@@ -169,12 +171,26 @@ class Records:
         done = int(rows[-1]["iteration"]) if rows else 0
         lost = [done + 1, iteration] if last_row is None else [done + 1, iteration - 1]
         if lost[0] <= lost[1]:
+            which = (
+                f"iterations {lost[0]} to {lost[1]} are" if lost[0] < lost[1] else f"iteration {lost[0]} is"
+            )
             print(
-                f"warning: {self.csv_path} was cut short: iterations {lost[0]} to {lost[1]} are missing in it",
+                local(f"warning: {self.csv_path} was cut short: {which} missing in it"),
                 file=sys.stderr,
             )
         if done < iteration and last_row is not None:
             self._append(last_row)
+
+
+@contextmanager
+def _written(path: Path) -> Iterator[None]:
+    """Say in one line that a file cannot be written, as on a full disk."""
+    try:
+        yield
+    except OSError as error:
+        raise UserError(
+            f"{path} cannot be written: {error.strerror or error}. --load goes on from the last checkpoint"
+        ) from error
 
 
 def _read(path: Path) -> list[dict[str, str]]:

@@ -16,6 +16,7 @@ from ..checkpoint.files import delete_old, latest
 from ..checkpoint.resume import Progress, load_checkpoint, load_weights, save_checkpoint
 from ..errors import UserError
 from ..failure import Watch
+from ..language import local
 from ..pipeline.build import build_chunks, named_stages
 from ..pipeline.captured import CapturedPasses
 from ..pipeline.chunk import PipelineChunk
@@ -240,7 +241,7 @@ class Trainer:
 
     def _say(self, text: str) -> None:
         if self.world.rank == 0:
-            tqdm.write(text)  # above the bar, where there is one
+            tqdm.write(local(text))  # above the bar, where there is one
             sys.stdout.flush()
 
     def _records(self) -> Records | None:

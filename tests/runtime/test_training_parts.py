@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import resource
 import signal
 import socket
 import sys
@@ -14,6 +15,7 @@ from onescience_check.runtime import era5_generator, flags, process_groups, stuc
 from onescience_check.runtime.checkpoint import files
 from onescience_check.runtime.era5 import CHANNELS, ERA5Dataset
 from onescience_check.runtime.errors import UserError
+from onescience_check.runtime.pipeline.schedule import counting
 from onescience_check.runtime.training import data
 from onescience_check.runtime.training.folders import claim_folders
 from onescience_check.runtime.training.records import Records
@@ -171,8 +173,63 @@ def test_values_that_are_no_numbers_are_named_by_file_time_and_channel(root):
     assert data.bad_values(dataset, [0, 3]) is None
     found = data.bad_values(dataset, [0, 1])
     assert found.endswith(
-        f"2000.h5, time 2, channel {CHANNELS[3]}: 1 values are not finite, the first in row 4, column 5"
+        f"2000.h5, time 2, channel {CHANNELS[3]}: 1 value is not finite, in row 4, column 5"
     )
+
+
+@pytest.mark.parametrize("target", [[1.0, float("nan"), 2.0], [1.0, float("inf"), 2.0]])
+def test_a_loss_that_is_no_number_has_no_gradient_that_is_one(target):
+    """The mean of |x| has a finite slope where x is none; such a step must not change a weight."""
+    weights, target = torch.ones(3, requires_grad=True), torch.tensor(target)
+    step = counting(lambda samples, model: (weights, lambda output: ((output - target).abs().mean(), {})))
+    output, loss_func = step(None, None)
+    loss_func(output)[0].backward()
+    assert not weights.grad.isfinite().any()
+
+
+def test_the_gradient_of_a_loss_is_not_touched():
+    weights = torch.randn(5, requires_grad=True)
+    output, loss_func = counting(
+        lambda samples, model: (weights, lambda output: (output.square().mean(), {}))
+    )(None, None)
+    loss, count, _ = loss_func(output)
+    loss.backward()
+    (expected,) = torch.autograd.grad(weights.square().mean(), weights)
+    assert count == 1 and torch.equal(weights.grad, expected)
+
+
+@pytest.fixture
+def full_disk():
+    """A disk that takes 100 kB of a file."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, before[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@pytest.mark.parametrize("size", [20_000, 1_000_000])
+def test_what_a_full_disk_does_not_take_is_removed(size, full_disk, tmp_path):
+    path = tmp_path / "part.pt"
+    content = {"weights": torch.zeros(size), "more": torch.zeros(size)}
+    with pytest.raises(OSError, match="File too large"):
+        files.write_tensors(path, content)
+    assert not path.exists()
+
+
+def test_a_record_on_a_full_disk_is_one_line(full_disk, tmp_path):
+    records = Records(tmp_path, None, 0, 10, resuming=False, log_interval=100)
+    (tmp_path / "loss.csv").write_text("x" * 100_000)
+    with pytest.raises(UserError, match=r"loss\.csv cannot be written: File too large\. --load goes on"):
+        records.add(
+            {
+                "iteration": 1,
+                "consumed_samples": 1,
+                "lm loss": 1.0,
+                "learning_rate": 1.0,
+                "grad_norm": 1.0,
+                "seconds": 1.0,
+            }
+        )
 
 
 def test_a_file_that_shrinks_is_named(root):

@@ -16,6 +16,7 @@ import torch
 
 from onescience_check.runtime.checkpoint.files import read_tensors, write_tensors
 from onescience_check.runtime.errors import UserError
+from onescience_check.runtime.language import local
 
 from .grids import SURFACE_VARIABLES
 
@@ -26,7 +27,9 @@ _NAMES = (
     (re.compile(r"\.mlp\.(fc[12])\."), r".mlp.mlp.\1."),
 )
 _BUFFERS = ("earth_position_index", "attn_mask")  # made anew from the sizes
-_SECOND_NAMES = re.compile(r"\.(Fuser|Sampler|Reconvery)\.")  # of what is `fuser`, `sampler`, `recovery` already
+_SECOND_NAMES = re.compile(
+    r"\.(Fuser|Sampler|Reconvery)\."
+)  # of what is `fuser`, `sampler`, `recovery` already
 
 
 def from_onescience(
@@ -94,9 +97,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise UserError(f"{options.target} exists and is left alone: choose another name")
         write_tensors(options.target, from_onescience(theirs, options.window))
     except (UserError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(local(f"error: {error}"), file=sys.stderr)
         return 1
-    print(f"wrote {options.target}")
+    print(local(f"wrote {options.target}"))
     return 0
 
 
