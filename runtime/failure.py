@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 
-from .errors import UserError
+from .errors import UserError, loader_died
 from .language import local
 
 _BEAT_SECONDS = 1.0
@@ -177,7 +177,8 @@ def stop_world_on_error() -> Iterator[Guard]:
         yield guard
     except KeyboardInterrupt:
         _exit("interrupted" if int(os.environ.get("RANK", 0)) == 0 else None)
-    except Exception as error:
+    except Exception as failure:
+        error = loader_died(failure) or failure
         text = str(error) if isinstance(error, UserError) else traceback.format_exc().rstrip()
         rank = int(os.environ.get("RANK", 0))
         message = (

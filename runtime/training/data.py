@@ -4,13 +4,13 @@ resume.
 
 import argparse
 import signal
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 
 import numpy as np
 import torch
 from torch.utils.data import DataLoader, Dataset
 
-from ..errors import UserError
+from ..errors import UserError, loader_died
 from ..flags import get_args
 
 
@@ -150,7 +150,7 @@ def training_order(num_samples: int, consumed: int) -> MicroBatchSampler:
     )
 
 
-def micro_batches(dataset: Dataset, order: Iterable[list[int]]) -> Iterator:
+def micro_batches(dataset: Dataset, order: Iterable[list[int]]) -> Generator:
     """Collated micro-batches of these samples.
 
     Raises:
@@ -173,12 +173,7 @@ def micro_batches(dataset: Dataset, order: Iterable[list[int]]) -> Iterator:
         except UserError as error:  # of a loader process: torch puts its traceback in front
             raise UserError(str(error).rsplit("UserError: ", 1)[-1].strip()) from None
         except RuntimeError as error:
-            if "DataLoader worker" not in str(error):
-                raise
-            raise UserError(
-                f"a loader process died ({str(error).splitlines()[0]}): is the memory full? Lower --num-workers; "
-                "--load goes on from the last checkpoint"
-            ) from None
+            raise loader_died(error) or error from None
         yield batch
 
 

@@ -5,7 +5,7 @@ import itertools
 import math
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from pathlib import Path
 
 import torch
@@ -106,6 +106,7 @@ class Trainer:
                 saved = f"go on with --load {args.save}" if args.save else "nothing is saved without --save"
                 self._say(f"stopped after iteration {done} by {reason}: {saved}")
                 break
+        _close(iterators)
         stop.close()
         if records is not None:
             records.close()
@@ -181,8 +182,10 @@ class Trainer:
             samples = self.args.eval_iters * self.args.global_batch_size
             plan = whole_set(samples, self.args.micro_batch_size, replica, replicas)
         order, weights = zip(*plan, strict=True)
+        iterators = self._iterators(data, order)
         with torch.no_grad():
-            reports = self._run(self._iterators(data, order), len(order), forward_only=True)
+            reports = self._run(iterators, len(order), forward_only=True)
+        _close(iterators)
         for chunk in self.chunks:
             chunk.train()
         return world_losses(reports, weights)
@@ -207,7 +210,7 @@ class Trainer:
             )
         return self.captured.run(iterator)
 
-    def _iterators(self, data, order: Iterable[list[int]]) -> list[Iterator]:
+    def _iterators(self, data, order: Iterable[list[int]]) -> list[Generator]:
         # Each chunk of the interleaved schedule walks through the data at its own pace.
         return [micro_batches(data, order) for _ in self.chunks]
 
@@ -258,6 +261,12 @@ class Trainer:
             args.log_interval,
             self.progress.row,
         )
+
+
+def _close(iterators: Iterable[Generator]) -> None:
+    """End their loader processes now. These leave SIGTERM to the rank, so that at its exit nothing would end them."""
+    for iterator in iterators:
+        iterator.close()
 
 
 def _num_microbatches(args: argparse.Namespace) -> int:

@@ -25,6 +25,19 @@ def test_launcher_names_the_rank_that_was_killed(tmp_path):
     assert "Traceback" not in ended.output
 
 
+def test_a_loader_process_that_is_killed_is_one_line_wherever_the_ranks_are(tmp_path):
+    """Torch raises it from a handler of SIGCHLD: in a collective, too."""
+    flags = ["--tensor-model-parallel-size", "2", "--train-iters", "1000000", "--num-workers", "1"]
+    process = worlds.start(SCRIPT, 2, *flags, "--log-dir", tmp_path)
+    worlds.wait_for((tmp_path / "loss.csv").exists, process)
+    rank = worlds.ranks(process)[1]
+    loader = int(Path(f"/proc/{rank}/task/{rank}/children").read_text().split()[-1])
+    os.kill(loader, signal.SIGKILL)
+    ended = worlds.finish(process, limit=60)
+    assert ended.code == 1 and "Traceback" not in ended.output
+    assert "error (rank 1): a loader process died (DataLoader worker (pid" in ended.output
+
+
 @pytest.mark.parametrize(
     ("victim", "sent", "named"),
     [

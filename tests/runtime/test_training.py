@@ -53,7 +53,17 @@ def alone(tmp_path_factory):
     [
         (4, ["--tensor-model-parallel-size", 2]),  # and two replicas
         (4, ["--tensor-model-parallel-size", 2, "--pipeline-model-parallel-size", 2]),
-        (2, ["--pipeline-model-parallel-size", 2, "--num-virtual-stages-per-pipeline-rank", 2]),
+        (
+            2,
+            [
+                "--pipeline-model-parallel-size",
+                2,
+                "--num-virtual-stages-per-pipeline-rank",
+                2,
+                "--num-workers",
+                1,
+            ],
+        ),
     ],
 )
 def test_loss_and_gradient_norm_do_not_depend_on_the_layout(alone, size, layout, tmp_path):
