@@ -33,7 +33,7 @@ def test_a_loader_process_that_is_killed_is_one_line_wherever_the_ranks_are(tmp_
     rank = worlds.ranks(process)[1]
     loader = int(Path(f"/proc/{rank}/task/{rank}/children").read_text().split()[-1])
     os.kill(loader, signal.SIGKILL)
-    ended = worlds.finish(process, limit=60)
+    ended = worlds.finish(process, limit=120)
     assert ended.code == 1 and "Traceback" not in ended.output
     assert "error (rank 1): a loader process died (DataLoader worker (pid" in ended.output
 
