@@ -150,7 +150,7 @@ class ArgumentOfAnotherName(Rule):
             for first, name in given.items():
                 if name != first and given.get(name) == first and first < name:
                     if not _builds(project, module, node) and _is_given_straight(
-                        project, module, cls, function, first, name
+                        project, module, cls, function, first, name, ast.unparse(node.func)
                     ):
                         continue  # there and back, or one from the other and the other from the one
                     if _are_opposites(first, name) and any(
@@ -184,14 +184,16 @@ def _is_given_straight(
     function: ast.FunctionDef,
     first: str,
     second: str,
+    same: str = "",
 ) -> bool:
-    """Whether another call of the function gives both names to the parameters of these names."""
+    """Whether another call of the function gives both names to the parameters of these names, or one to `same`."""
     for node in walk(function):
         if isinstance(node, ast.Call) and len(node.args) + len(node.keywords) > 1:
             callee = _callee(project, module, cls, node) if len(node.args) > 1 else None
             given = _given(node, callee[1] if callee is not None else [])
-            if given.get(first) == first and given.get(second) == second:
-                return True
+            straight = [given.get(name) == name for name in (first, second)]
+            if all(straight) or (any(straight) and ast.unparse(node.func) == same):
+                return True  # one of them: the second of two products has the outer size of the first inside
     return False
 
 

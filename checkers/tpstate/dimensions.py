@@ -181,6 +181,32 @@ def of_product(result: Tensor, left: Tensor, right: Tensor) -> Tensor:
     return _with(result, ((*left.sizes[:-1], right.sizes[-1]), left.axis))
 
 
+def of_rows(left: Tensor) -> Tensor | None:
+    """`left @ x` of a value split along another than its last dimension, whatever x is: that dimension is kept."""
+    if left.state is not State.SHARDED or left.sizes is None or left.axis is None:
+        return None
+    if left.axis >= len(left.sizes) - 1:
+        return None
+    kept = Tensor(State.SHARDED, last=False, why=left.why, group=left.group)
+    return _with(kept, ((*left.sizes[:-1], UNKNOWN), left.axis))
+
+
+def of_letters(text: str, left: Value, right: Value) -> Tensor | None:
+    """The result of an einsum with one split operand, where the letter of its split dimension is in the result."""
+    given, _, made = text.replace(" ", "").partition("->")
+    first, _, second = given.partition(",")
+    for letters, tensor, other in ((first, left, right), (second, right, left)):
+        if not isinstance(tensor, Tensor) or tensor.state is not State.SHARDED or isinstance(other, Tensor):
+            continue
+        if tensor.axis is None or tensor.sizes is None or len(letters) != len(tensor.sizes):
+            continue
+        if letters[tensor.axis] in made and made.isalpha():
+            sizes = tuple(tensor.sizes[letters.index(a)] if a in letters else UNKNOWN for a in made)
+            kept = Tensor(State.SHARDED, last=False, why=tensor.why, group=tensor.group)
+            return _with(kept, (sizes, made.index(letters[tensor.axis])))
+    return None
+
+
 def _parts(
     interp: Interpreter,
     name: str,

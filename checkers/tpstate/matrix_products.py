@@ -32,6 +32,8 @@ def matmul(interp: Interpreter, left: Value, right: Value, node: ast.expr) -> Va
 
 
 def _multiplied(interp: Interpreter, left: Value, right: Value) -> Value:
+    if isinstance(left, Tensor) and not isinstance(right, Tensor):
+        return dimensions.of_rows(left) or UNKNOWN
     if not isinstance(left, Tensor) or not isinstance(right, Tensor):
         return UNKNOWN
     if left.state is right.state is State.SHARDED:
@@ -50,11 +52,21 @@ def product_of(interp: Interpreter, name: str, args: tuple[Value, ...], node: as
     operands = list(args)
     if name == "einsum":
         operands = operands[1:]
+        if len(operands) == 2 and isinstance(args[0], Const) and isinstance(args[0].value, str):
+            text = args[0].value
+            return interp.lift(lambda a, b: _summed(interp, text, a, b, node), operands[0], operands[1])
     if name in ("baddbmm", "addmm"):
         operands = operands[1:]
     if len(operands) < 2:
         return UNKNOWN
     return interp.lift(lambda a, b: matmul(interp, a, b, node), operands[0], operands[1])
+
+
+def _summed(interp: Interpreter, text: str, left: Value, right: Value, node: ast.expr) -> Value:
+    """`torch.einsum("thc,hdc->thd", q, w)`: a split dimension that the result has stays split."""
+    if isinstance(left, Tensor | Pair) and isinstance(right, Tensor | Pair):
+        return matmul(interp, left, right, node)
+    return dimensions.of_letters(text, left, right) or UNKNOWN
 
 
 def attention_of(
