@@ -188,29 +188,43 @@ def undone_otherwise(
     another, or that both are numbers. With `restoring` the odd one is always the one that restores.
     """
     for reverse in rolls:
-        if not reverse.is_reverse:
+        forward = _shifted_before(rolls, reverse)
+        if forward is None:
             continue
-        before = [
-            roll
-            for roll in rolls
-            if roll.node.lineno < reverse.node.lineno and roll.is_forward and roll.dims == reverse.dims
-        ]
-        if not before:
-            continue
-        forward = before[-1]
-        there = [shift.lstrip("-") for shift in forward.shifts]
-        wrong = [
-            axis
-            for axis, (shift, back) in enumerate(zip(there, reverse.shifts, strict=True))
-            if shift != back
-            and (shift in reverse.shifts or back in there or (shift.isdigit() and back.isdigit()))
-        ]
+        there = dict(zip(forward.dims, forward.shifts, strict=True))
+        back = dict(zip(reverse.dims, reverse.shifts, strict=True))
+        names = [{shift.lstrip("-") for shift in roll.shifts} for roll in (forward, reverse)]
+        wrong = [dim for dim in back if _is_wrong(there[dim], back[dim], *names)]
         if wrong:
             others = [roll for roll in rolls if roll not in (forward, reverse) and roll.dims == reverse.dims]
-            if not restoring and _is_odd(forward, reverse, others):
-                yield forward, reverse, {axis: _opposite(reverse.shifts[axis]) for axis in wrong}
-            else:
-                yield reverse, forward, {axis: _opposite(forward.shifts[axis]) for axis in wrong}
+            odd, other = reverse, there
+            if not restoring and reverse.is_reverse and _is_odd(forward, reverse, others):
+                odd, other = forward, back
+            entries = {odd.dims.index(dim): _opposite(other[dim]) for dim in wrong}
+            yield odd, forward if odd is reverse else reverse, entries
+
+
+def _shifted_before(rolls: list[Roll], reverse: Roll) -> Roll | None:
+    """The roll that another one is to undo: the last before it that shifts the same axes towards their start.
+
+    One that moves some axes back and some on once more is taken for it where it is the only other one.
+    """
+    if reverse.is_forward or not (reverse.is_reverse or len(rolls) == 2):
+        return None
+    before = [
+        roll
+        for roll in rolls
+        if roll.node.lineno < reverse.node.lineno and roll.is_forward and set(roll.dims) == set(reverse.dims)
+    ]
+    return before[-1] if before else None
+
+
+def _is_wrong(shift: str, back: str, theirs: set[str], mine: set[str]) -> bool:
+    """Whether an axis is moved back by the shift of another one, by another number, or moved on once more."""
+    there, here = shift.lstrip("-"), back.lstrip("-")
+    if there == here:
+        return back.startswith("-") and back == shift
+    return there in mine or here in theirs or (there.isdigit() and here.isdigit())
 
 
 def _opposite(shift: str) -> str:
@@ -222,6 +236,8 @@ def _is_odd(forward: Roll, reverse: Roll, others: list[Roll]) -> bool:
 
     What cannot be told by the names is told by the other rolls of the same axes; else the one that restores is odd.
     """
+    if forward.dims != reverse.dims:
+        return forward.dims != tuple(sorted(forward.dims)) and reverse.dims == tuple(sorted(reverse.dims))
     there, back = ([shift.lstrip("-") for shift in roll.shifts] for roll in (forward, reverse))
     twice = [len(names) - len(set(names)) for names in (there, back)]
     if twice[0] != twice[1]:

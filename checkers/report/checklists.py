@@ -135,7 +135,7 @@ TENSOR = (
           parallel.own_parameters),
     Check("Windows are rolled back as they were rolled; the longitude axis stays periodic", "beyond the guide",
           "roll-unroll-mismatch cyclic-axis-masked windows-not-undone own-token-masked reshape-mixes-axes "
-          "attention-axes block-numbers-restart",
+          "attention-axes attention-kernel-misused block-numbers-restart",
           parallel.windows),
 )  # fmt: skip
 

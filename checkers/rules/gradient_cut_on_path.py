@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..facts.module import ClassFacts, ModuleFacts
-from ..facts.nodes import walk
-from ..finding import Finding
+from ..facts.nodes import as_code, walk
+from ..finding import Finding, Fix
 from ..language import tr
 from ..project.distributed import distributed_classes, original_of
 from ..project.loss_binding import loss_bindings
@@ -19,6 +19,7 @@ from ..project.scopes import Scope
 from ..project.stages import Stages
 from ..project.training import Training, TrainingScript
 from ..rule import Rule, Symptom
+from ..tpstate.fixes import replace, unsafe
 from ..tpstate.verdicts import place_of
 
 if TYPE_CHECKING:
@@ -46,6 +47,8 @@ class GradientCutOnPath(Rule):
         "found and cuts nothing. Silent in steps named for validation or inference, and under a condition."
     )
     guide = "beyond the guide"
+    fix_kind = "unsafe"
+    fix_note = "A `detach()` may be meant; a cut by `no_grad` is taken out by hand."
 
     bad = """
     from functools import partial
@@ -59,9 +62,8 @@ class GradientCutOnPath(Rule):
 
     def forward_step(data_iterator, model):
         batch = next(data_iterator)
-        with torch.no_grad():
-            output = model(batch[0].float())  # [gradient-cut-on-path]
-        return output, partial(loss_func, batch[1].float())
+        output = model(batch[0].float())
+        return output.detach(), partial(loss_func, batch[1].float())  # [gradient-cut-on-path]
     """
     good = """
     from functools import partial
@@ -90,6 +92,22 @@ class GradientCutOnPath(Rule):
             forward = cls.methods.get("forward")
             if forward is not None and not _CUTS.search(original.text):
                 yield from self._forward(cls, forward, original)
+        for stage in project.knowledge(Stages):
+            yield from self._received(stage.cls)
+
+    def _received(self, cls: ClassFacts) -> Iterator[Finding]:
+        """`self.input_tensor = [tensor.detach() for tensor in input_tensor]`."""
+        setter = cls.methods.get("set_input_tensor")
+        for statement in _plain_statements(setter.body) if setter is not None else ():
+            if not isinstance(statement, ast.Assign) or not isinstance(statement.targets[0], ast.Attribute):
+                continue
+            cut = next((node for node in walk(statement.value) if _is_cut(node)), None)
+            if isinstance(cut, ast.expr):
+                text = tr(
+                    "what the stage before sent is kept as `%(value)s`, cut off", value=ast.unparse(cut)
+                )
+                fix = _without(cls.module, cut)
+                yield self.finding(place_of(cls.module, cut), object=cls.name, problem=text, fix=fix)
 
     def _step(self, script: TrainingScript, step: Scope) -> Iterator[Finding]:
         model = (step.parameters or [""])[1:2]
@@ -140,12 +158,20 @@ class GradientCutOnPath(Rule):
                         value=ast.unparse(node),
                         original=original.name,
                     )
-                    yield self.finding(place_of(cls.module, node), object=cls.name, problem=text)
+                    fix = _without(cls.module, node)
+                    yield self.finding(place_of(cls.module, node), object=cls.name, problem=text, fix=fix)
                     break
 
     def _cut(self, module: ModuleFacts, node: ast.AST, scope: Scope, problem: str) -> Finding:
         name = scope.function.name if scope.function is not None else ""
-        return self.finding(place_of(module, node), object=name, problem=problem)
+        return self.finding(place_of(module, node), object=name, problem=problem, fix=_without(module, node))
+
+
+def _without(module: ModuleFacts, cut: ast.AST) -> Fix | None:
+    """What is detached, as it is."""
+    if isinstance(cut, ast.Call) and isinstance(cut.func, ast.Attribute) and cut.func.attr == "detach":
+        return unsafe(replace(module, cut, as_code(cut.func.value)))
+    return None
 
 
 def _pairs(project: Project) -> Iterator[tuple[ClassFacts, ClassFacts]]:

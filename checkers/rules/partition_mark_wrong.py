@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..finding import Finding
+from ..finding import Finding, Fix
 from ..language import tr
 from ..rule import Rule, Symptom
+from ..tpstate.fixes import replace, unsafe
 from ..tpstate.parameter_events import Divided, ParameterMarked
 from ..tpstate.symbols import Poly
 from ..tpstate.values import PER_RANK, Sym, poly_of
@@ -26,6 +28,8 @@ class PartitionMarkWrong(Rule):
     code, symbol = "E7611", "partition-mark-wrong"
     message = "a parameter of sizes (%(sizes)s) is marked as cut along dimension %(dim)s, and %(truth)s"
     advice = "%(typed)s"
+    fix_kind = "unsafe"
+    fix_note = "The parameter may be cut along another dimension than its mark says, or its mark be wrong."
     why = (
         "Checkpoints, gradient norms and weight loading read `tensor_model_parallel` and `partition_dim`: they join "
         "the parts along the dimension that is named, and take what every rank holds whole for parts."
@@ -78,9 +82,13 @@ class PartitionMarkWrong(Rule):
             cut = _cut(event) if event is not None else None
             if event is None or cut is None:
                 continue
+            if not event.is_cut:
+                yield self._called_whole(event, cut[0])
+                continue
             yield self.finding(
                 site_place(event.site),
                 object=owner_name(event),
+                fix=_edited(event, "dim", 2, str(cut[0])) if cut else None,
                 sizes=", ".join(str(poly_of(size)) for size in event.sizes),
                 dim=event.dim,
                 truth=tr("dimension %(cut)s is the one that was divided", cut=cut[0])
@@ -96,10 +104,34 @@ class PartitionMarkWrong(Rule):
                 ),
             )
 
+    def _called_whole(self, event: ParameterMarked, cut: int) -> Finding:
+        return self.finding(
+            site_place(event.site),
+            object=owner_name(event),
+            message="a parameter of sizes (%(sizes)s) is marked as whole, and dimension %(cut)s was divided",
+            sizes=", ".join(str(poly_of(size)) for size in event.sizes),
+            cut=cut,
+            fix=_edited(event, "is_parallel", 1, "True"),
+            typed=tr("Mark it with `is_parallel=True`."),
+        )
+
+
+def _edited(event: ParameterMarked, name: str, place: int, text: str) -> Fix | None:
+    """Another value for one argument of the call that marks."""
+    call = event.site.node
+    if not isinstance(call, ast.Call):
+        return None
+    given = [keyword.value for keyword in call.keywords if keyword.arg == name] or call.args[
+        place : place + 1
+    ]
+    return unsafe(replace(event.site.module, given[0], text)) if given else None
+
 
 def _is_wrong(event: ParameterMarked, divided: set[Poly | None]) -> bool:
     """Whether the dimension that is named was not cut; of a whole one the code must divide its size somewhere."""
     cut = _cut(event)
+    if not event.is_cut:
+        return bool(cut)
     if cut is None or event.dim in cut:
         return False
     return bool(cut) or poly_of(event.sizes[event.dim]) in divided

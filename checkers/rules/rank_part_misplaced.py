@@ -128,6 +128,9 @@ def _problem(frame: Frame, node: ast.expr, start: ast.expr, length: ast.expr) ->
     product = begin[0] if begin is not None else None
     if begin is not None and _is_first(frame, node, product):
         return tr("it begins at 0 on every rank"), f"rank * {part}", start, frame, f"rank * {part}"
+    if begin is not None and isinstance(node, ast.Call) and _is_rank(begin[0], begin[1]):
+        right = f"{as_code(begin[0])} * {part}"
+        return tr("it begins at the number of the rank"), right, begin[0], begin[1], right
     if not isinstance(product, ast.BinOp) or not isinstance(product.op, ast.Mult) or begin is None:
         return None
     sides = (product.left, product.right)

@@ -13,17 +13,20 @@ from .values import NONE, PER_RANK, UNKNOWN, Const, Kwargs, Seq, Slice, Sym, Ten
 def marked_by_call(interp: Interpreter, args: tuple[Value, ...], kwargs: Kwargs, node: ast.expr) -> None:
     """`set_tensor_model_parallel_attributes(parameter, is_parallel, dim, stride)`"""
     given = dict(zip(("tensor", "is_parallel", "dim", "stride"), args, strict=False)) | kwargs
-    if interp.settle(given.get("is_parallel", UNKNOWN)) == Const(True):
-        marked(interp, given.get("tensor", UNKNOWN), given.get("dim", UNKNOWN), node)
+    is_parallel = interp.settle(given.get("is_parallel", UNKNOWN))
+    if isinstance(is_parallel, Const) and isinstance(is_parallel.value, bool):
+        tensor, dim = given.get("tensor", UNKNOWN), given.get("dim", UNKNOWN)
+        marked(interp, tensor, dim, node, is_cut=is_parallel.value)
 
 
-def marked(interp: Interpreter, parameter: Value, dim: Value, node: ast.expr) -> None:
-    """A parameter is said to be cut along a dimension."""
+def marked(interp: Interpreter, parameter: Value, dim: Value, node: ast.expr, *, is_cut: bool = True) -> None:
+    """A parameter is said to be cut along a dimension, or to be whole."""
     parameter, dim = interp.settle(parameter), interp.settle(dim)
     if not isinstance(parameter, Tensor) or parameter.dims is None or not isinstance(dim, Const):
         return
     if type(dim.value) is int and -len(parameter.dims) <= dim.value < len(parameter.dims):
-        interp.emit(ParameterMarked, node, sizes=parameter.dims, dim=dim.value % len(parameter.dims))
+        at = dim.value % len(parameter.dims)
+        interp.emit(ParameterMarked, node, sizes=parameter.dims, dim=at, is_cut=is_cut)
 
 
 def narrowed(tensor: Tensor, rest: tuple[Value, ...], kwargs: Kwargs) -> tuple[Value, ...] | None:

@@ -48,10 +48,11 @@ class FirstPartTaken(Event):
 
 @dataclass
 class ParameterMarked(Event):
-    """A parameter of these sizes was marked as cut along dimension `dim`."""
+    """A parameter of these sizes was marked as cut along dimension `dim`, or as whole (`is_cut`)."""
 
     sizes: tuple[Value, ...] = field(kw_only=True)
     dim: int = field(kw_only=True)
+    is_cut: bool = field(kw_only=True, default=True)
 
 
 @dataclass

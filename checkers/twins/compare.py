@@ -12,11 +12,24 @@ from .anchors import anchored
 from .arguments import Arguments
 from .difference import Difference
 from .frames import OwnLayer, Side
-from .graphs import calls_of_layers, enters, guarded, has_parameter, is_count, operations, unmatched, within
-from .held import renamed
+from .graphs import (
+    BRANCHES,
+    calls_of_layers,
+    cuts_out_of,
+    enters,
+    guarded,
+    has_parameter,
+    is_count,
+    is_input,
+    operation,
+    operations,
+    unmatched,
+    within,
+)
+from .held import last_return, renamed
 from .names import COMMUTATIVE, CONTRASTS, INITIALISERS, VIEWS, plain
 from .nodes import Node, Spot, reachable
-from .probe import Probe, Unknown, same
+from .probe import Probe, Unknown, same, turns_alike
 
 _UNPACKS = frozenset("getitem if is and or not seq received f:tuple f:list f:isinstance".split())
 _ENOUGH = 0.6
@@ -35,6 +48,7 @@ class Comparison:
         self._renamed = {(own, name) for name, (own, _, _) in renamed(original, sides).items()}
         self._done: set[tuple[int, int]] = set()
         self._all_decided = False
+        self._lost: set[str] = set()
         self._shared: set[str] = set()
         self._calls: list[list[Node]] = [[], []]
         self._uneven = 0
@@ -44,18 +58,25 @@ class Comparison:
         first, second = operations(a), operations(b)
         most = max(first.total(), second.total(), 1)
         if (first & second).total() / most < _ENOUGH:
-            return None
+            computes = first.keys() & {"loop"} or calls_of_layers(a)
+            return [self._lost_result(a, b)] if computes and is_input(b) else None
         own, other = (
             {part.op for part in reachable(node) if isinstance(part.ref, FunctionRef)} for node in (a, b)
         )
         self._shared = own & other
         self._all_decided = first == second
+        self._lost = set() if second - first else {name for name in first - second if name not in BRANCHES}
         self._calls = [calls_of_layers(node) for node in (a, b)]
         found = self.of(a, b, a.spot, b.spot)
         for theirs, mine in anchored(a, b):
             found += self.of(theirs, mine, theirs.spot, mine.spot)
-        self._all_decided = False
+        self._all_decided, self._lost = False, set()
         return found
+
+    def _lost_result(self, a: Node, b: Node) -> Difference:
+        spots = [last_return(side) for side in (self.original, self.sides[-1])]
+        what = tr("the input is returned, and what the layers compute is lost")
+        return self._difference(a, b, spots[0] or a.spot, spots[1] or b.spot, what=what)
 
     def of(self, a: Node, b: Node, there: Spot, here: Spot) -> list[Difference]:
         """The differences of two nodes, written at `there` and `here`."""
@@ -63,6 +84,8 @@ class Comparison:
             return []
         self._done.add((a.key, b.key))
         verdict = self._as_numbers(a, b)
+        if verdict is None and not self._uneven:
+            verdict = turns_alike(a, b, self.probes[2])
         if verdict is not None:
             return [] if verdict else [self._difference(a, b, there, here)]
         if a.op != b.op:
@@ -108,16 +131,25 @@ class Comparison:
             return [self._difference(a, b, there, here, decided=self._decides(path))]
         if (path := within(a, b)) is not None:
             return [self._difference(a, b, there, here, decided=self._decides(path))]
+        if any(cuts_out_of(*pair) for pair in ((a, b), (b, a))):
+            return [self._difference(a, b, there, here)]
         theirs, mine = self._calls
         if enters(a, b, mine) or enters(b, a, theirs):  # what a layer takes, and what it gives
             return [self._difference(a, b, there, here, decided=self._is_known(a) or self._is_known(b))]
         fits = self._is_known(b) or b.op != "getitem"
-        return [self._difference(a, b, there, here, decided=fits and self._contrast(a, b))]
+        decided = self._is_lost(a) or (fits and self._contrast(a, b))
+        return [self._difference(a, b, there, here, decided=decided)]
+
+    def _is_lost(self, node: Node) -> bool:
+        """Whether the original does something that the distributed code does nowhere, and this does nothing else."""
+        if node.op == "call" and node.args[0].op != "self":
+            return False
+        return operation(node) in self._lost and not isinstance(node.ref, FunctionRef)
 
     def _decides(self, path: list[Node]) -> bool:
         """Whether what one side does besides is sure to matter: not where it only unpacks what a stage received."""
         unpacked = {node.op for node in path} <= _UNPACKS and path[-1].op in ("seq", "received")
-        return not unpacked and all(map(self._is_known, path))
+        return not unpacked and all(self._is_known(node) or self._is_lost(node) for node in path)
 
     def _contrast(self, a: Node, b: Node) -> bool:
         if self._all_decided or any(a.op in group and b.op in group for group in CONTRASTS):
@@ -204,6 +236,7 @@ class Comparison:
     def _built(self, a: Node, b: Node, there: Spot, here: Spot) -> list[Difference]:
         if a.value != b.value and plain(str(a.value)).lower() != plain(str(b.value)).lower():
             foreign = not self.arguments.is_of_tree(a) and not self.arguments.is_of_tree(b)
+            foreign = foreign or {a.value, b.value} == {"DropPath", "Dropout"}
             return [self._difference(a, b, there, here, decided=foreign)]
         found: list[Difference] = []
         changed = []

@@ -8,6 +8,13 @@ from .names import VIEWS
 from .nodes import Node, Spot, reachable
 
 _DEEP = 4
+BRANCHES = frozenset(
+    "if and or not is == != < <= > >= in comp loop append setitem setattr slice opaque local".split()
+)
+"""Operations that say when, and how often, something is computed: code that is split may need fewer of them."""
+
+_TAKEN_OUT = frozenset("input getitem const if is not attr global seq f:isinstance".split())
+
 _COUNTS = frozenset("const param each slice + - * // % neg".split())
 
 
@@ -30,9 +37,14 @@ def operations(node: Node) -> Counter[str]:
     found: Counter[str] = Counter()
     for part in reachable(node):
         if part.op not in skipped and part.op.removeprefix("f:") not in VIEWS:
-            name = f"call {part.args[0].value}" if part.op == "call" else part.op
-            found["loop" if name == "first turn" else name] += 1
+            found[operation(part)] += 1
     return found
+
+
+def operation(node: Node) -> str:
+    """What one operation is counted as."""
+    name = f"call {node.args[0].value}" if node.op == "call" else node.op
+    return "loop" if name == "first turn" else name
 
 
 def has_parameter(node: Node) -> bool:
@@ -42,6 +54,21 @@ def has_parameter(node: Node) -> bool:
 def is_count(node: Node) -> bool:
     """Whether an index is worked out from arguments and the turn of a loop."""
     return all(part.op in _COUNTS for part in reachable(node))
+
+
+def is_input(node: Node) -> bool:
+    """Whether a value is a part of what the method was given, taken out and not changed."""
+    found = {part.op for part in reachable(node)}
+    return "input" in found and found <= _TAKEN_OUT
+
+
+def cuts_out_of(node: Node, other: Node) -> bool:
+    """Whether a fixed part is taken out of what is whole on the other side: `x[:, 1:]` for `x`."""
+    if node.op != "getitem" or other.op != node.args[0].op or not other.op.startswith("f:"):
+        return False
+    parts = list(reachable(node.args[1]))
+    cut = any(part.op == "slice" and any(end.value is not None for end in part.args) for part in parts)
+    return cut and {part.op for part in parts} <= {"seq", "slice", "const"}
 
 
 def guarded(node: Node) -> Node | None:

@@ -79,6 +79,15 @@ def defaults_of(first: Side, side: Side) -> Iterator[Difference]:
             yield Difference(there, here, tr("the default of `%(name)s` differs", name=name))
 
 
+def last_return(side: Side) -> Spot | None:
+    """The value that `forward` ends with."""
+    found = side.project.method(side.cls, "forward")
+    last = found[1].body[-1] if found is not None else None
+    return (
+        Spot(found[0].module, last.value) if found and isinstance(last, ast.Return) and last.value else None
+    )
+
+
 def _home(side: Side, node: ast.expr) -> Spot:
     found = side.project.method(side.cls, "__init__")
     return Spot((found[0] if found is not None else side.cls).module, node)

@@ -9,10 +9,12 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
+from .graphs import is_count
 from .nodes import Node
 
 Unknown = object()
 _MAX = 4096
+_TURNS = (3, 4, 11)
 _BINARY: dict[str, Callable[[float, float], object]] = {
     "-": lambda a, b: a - b, "/": lambda a, b: a / b, "//": lambda a, b: a // b, "%": lambda a, b: a % b,
     "**": lambda a, b: a**b if abs(a) < _MAX and abs(b) < 8 else Unknown, "<": lambda a, b: a < b,
@@ -37,6 +39,7 @@ class Probe:
         self.moved, self.filled = moved, filled
         self._given = {name: self._argument(name, default) for name, default in parameters.items()}
         self._found: dict[int, Any] = {}
+        self._each: object = Unknown
 
     def _argument(self, name: str, default: ast.expr | None) -> object:
         number = zlib.crc32(name.encode()) % 89
@@ -49,6 +52,12 @@ class Probe:
         except ValueError:
             return Unknown
         return _moved(value, number) if self.moved else _tuple(value)
+
+    def turn(self, number: int) -> Probe:
+        """The same, in one turn of a loop: what it goes over is a number."""
+        found = Probe({}, moved=self.moved)
+        found._given, found._each = self._given, number
+        return found
 
     def of(self, node: Node) -> Any:
         """The value, `Unknown` where it does not follow from the arguments."""
@@ -63,6 +72,8 @@ class Probe:
             return node.value
         if node.op == "param":
             return self._given.get(str(node.value), Unknown)
+        if node.op == "each":
+            return self._each
         if node.op == "slice":
             parts = [self.of(part) for part in node.args]
             return slice(*parts) if Unknown not in parts else Unknown
@@ -114,6 +125,17 @@ class Probe:
                 return Unknown
             found += value if part.op == "star" else [value]
         return tuple(found)
+
+
+def turns_alike(a: Node, b: Node, probe: Probe) -> bool | None:
+    """Whether two counts that are worked out in each turn of a loop are equal; None where they are no such counts."""
+    if not ({a.op, b.op} & _BINARY.keys() | ({a.op, b.op} & {"+", "*"})) or not (is_count(a) and is_count(b)):
+        return None
+    turns = [probe.turn(number) for number in _TURNS]
+    pairs = [(turn.of(a), turn.of(b)) for turn in turns]
+    if any(Unknown in pair for pair in pairs):
+        return None
+    return all(same(*pair) for pair in pairs)
 
 
 def _tuple(value: object) -> object:

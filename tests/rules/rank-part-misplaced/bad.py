@@ -43,3 +43,15 @@ class Slopes(nn.Module):
     def part(self, heads):
         first = 0
         return torch.zeros(heads, 3).narrow(0, first, self.heads_per_rank)  # [rank-part-misplaced]
+
+
+class Bias(nn.Module):
+    def __init__(self, heads, config):
+        super().__init__()
+        self.heads_per_rank = heads // config.tensor_model_parallel_size
+        self.bias = nn.Parameter(self.part(heads))
+
+    def part(self, heads):
+        whole = torch.zeros(heads, 3)
+        first = parallel_state.get_tensor_model_parallel_rank()
+        return whole.narrow(0, first, self.heads_per_rank)  # [rank-part-misplaced]
