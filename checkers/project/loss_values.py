@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from ..facts.nodes import as_code, walk
 from .loss_binding import LossBinding
@@ -18,6 +19,7 @@ _MEAN_CALLS = frozenset(
 _KEEPS = frozenset("detach clone float view reshape squeeze contiguous to cuda".split())
 _RESHAPED = frozenset("view reshape clone unsqueeze flatten".split())
 _WHOLE = frozenset("int long round item numel bool".split())
+_SAMPLES = re.compile(r"(^|[._])((micro|global|train|mini)_)?batch_?size$")
 _MAX_STEPS = 6
 
 
@@ -169,3 +171,61 @@ def keeps_graph(node: ast.expr, loss: ast.expr, scope: Scope) -> bool:
         if isinstance(part, ast.Name) and isinstance(loss, ast.Name) and part.id == loss.id:
             return True
     return False
+
+
+def is_zero(node: ast.expr, scope: Scope) -> bool:
+    """Whether a token count is a new tensor of zeros."""
+    node = _followed(node, scope)
+    if not isinstance(node, ast.Call):
+        return False
+    if dotted_name(node.func) in ("torch.tensor", "torch.as_tensor") and node.args:
+        return isinstance(node.args[0], ast.Constant) and node.args[0].value == 0
+    return _method(node) in ("zeros", "new_zeros", "zeros_like")
+
+
+def is_one(node: ast.expr, scope: Scope) -> bool:
+    """Whether a token count is that of one mean: a new tensor of one."""
+    node = _followed(node, scope)
+    if not isinstance(node, ast.Call):
+        return False
+    if dotted_name(node.func) in ("torch.tensor", "torch.as_tensor") and node.args:
+        return isinstance(node.args[0], ast.Constant) and node.args[0].value == 1
+    return (
+        _method(node) in ("ones", "new_ones")
+        and bool(node.args)
+        and as_code(node.args[0]) in ("()", "1", "[]")
+    )
+
+
+def turned_report(
+    node: ast.expr, loss: ast.expr, count: ast.expr, scope: Scope
+) -> ast.List | ast.Tuple | None:
+    """The two parts of a report where the count stands before the loss: `torch.cat([count.view(1), loss.view(1)])`."""
+    node = _followed(node, scope)
+    if _method(node) not in ("cat", "stack") or not isinstance(node, ast.Call) or not node.args:
+        return None
+    parts = node.args[0]
+    if (
+        not isinstance(parts, ast.List | ast.Tuple)
+        or not isinstance(loss, ast.Name)
+        or not isinstance(count, ast.Name)
+    ):
+        return None
+    names = [{part.id for part in walk(whole) if isinstance(part, ast.Name)} for whole in parts.elts]
+    return parts if names == [{count.id}, {loss.id}] else None
+
+
+def times_samples(script: TrainingScript, value: ast.expr, scope: Scope) -> tuple[ast.expr, ast.expr] | None:
+    """What a loss function returns first, where it is a mean times a batch size: the product, and the mean.
+
+    Only where no count is returned, or that of one mean.
+    """
+    parts = value.elts if isinstance(value, ast.Tuple) and len(value.elts) in (2, 3) else []
+    if not parts or (len(parts) == 3 and not is_one(parts[1], scope)):
+        return None
+    made = _followed(parts[0], scope)
+    if isinstance(made, ast.BinOp) and isinstance(made.op, ast.Mult):
+        for mean, factor in ((made.left, made.right), (made.right, made.left)):
+            if _SAMPLES.search(as_code(factor)) and loss_kind(script, mean, scope) == MEAN:
+                return made, mean
+    return None

@@ -149,7 +149,7 @@ TRAINING = (
     Check("loss_func gets the label by closure or partial, and returns (loss, num_tokens, dict)", "3.2",
           "loss-label-binding loss-return-contract loss-output-arity loss-scaled-wrongly batch-items-confused",
           training.loss),
-    Check("Data is turned into float32", "3.2", "batch-not-float32", training.float_data),
+    Check("Data is turned into float32", "3.2", "batch-not-float32 batch-left-on-cpu", training.float_data),
     Check("The first stage reads the input, the last one the label, no other reads, none in a try",
           "3.2; Principle 11, trap 5", "data-read-on-every-stage label-missing-on-last-stage data-read-in-try "
           "dataset-random-per-process sampler-over-world p2p-in-forward-step batch-size-of-file file-read-in-step "

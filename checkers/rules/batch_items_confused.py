@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..facts.module import ClassFacts
-from ..facts.nodes import is_none, walk
+from ..facts.nodes import walk
 from ..finding import Finding
 from ..language import tr
+from ..project.batch_items import item_of, read_of, taken
 from ..project.data_reads import data_reads
 from ..project.loss_binding import loss_bindings
 from ..project.project import dotted_name
-from ..project.scopes import Opaque
 from ..project.scopes import Scope as Names
 from ..project.training import Training, TrainingScript
 from ..rule import Rule, Scope, Symptom
@@ -86,9 +86,11 @@ class BatchItemsConfused(Rule):
                 ]
                 labels = [value for binding in loss_bindings(script, step) for value in binding.bound]
                 for binding in loss_bindings(script, step):
-                    labels += _taken(binding.loss, step)
-                given = [found for value in inputs if (found := _item(value, step, reads)) is not None]
-                wanted = [found for value in labels if (found := _item(value, step, reads)) is not None]
+                    labels += taken(binding.loss, step)
+                given = [found for value in inputs if (found := item_of(value, step, reads)) is not None]
+                wanted = [found for value in labels if (found := item_of(value, step, reads)) is not None]
+                if len(given) == len(wanted) == 1:
+                    yield from self._read_twice(step, given[0][1], wanted[0][1], reads)
                 same = len(given) == len(wanted) == 1 and given[0][0] == wanted[0][0]
                 if same and wanted[0][0] == 1:
                     yield self.finding(
@@ -118,6 +120,39 @@ class BatchItemsConfused(Rule):
                         batch=batch,
                     )
 
+    def _read_twice(
+        self, step: Names, given: ast.expr, wanted: ast.expr, reads: set[int]
+    ) -> Iterator[Finding]:
+        """The label from a second `next(data_iterator)` behind that of the input."""
+        nodes = [node.value if isinstance(node, ast.Subscript) else node for node in (given, wanted)]
+        first, second = (read_of(node, step, reads) for node in nodes)
+        if first is None or second is None or first is second or ast.unparse(first) != ast.unparse(second):
+            return
+        if _is_behind(step.body, first, second):
+            yield self.finding(
+                place_of(step.module, second),
+                object=step.function.name if step.function is not None else "",
+                evidence=(at(Site(step.module, first), tr("the batch of the input is read here")),),
+                message="the label is taken from a second batch, `%(read)s`: it is that of another sample",
+                advice="Take the input and the label from one batch, read once.",
+                read=ast.unparse(second),
+            )
+
+
+def _is_behind(body: list[ast.stmt], first: ast.expr, second: ast.expr) -> bool:
+    """Whether a node stands in a statement of a block behind the one that holds another: both run, or the first."""
+    for index, statement in enumerate(body):
+        held = {id(part) for part in walk(statement)}
+        if id(first) not in held:
+            continue
+        if id(second) in held:
+            blocks = [getattr(statement, name, []) for name in ("body", "orelse", "finalbody")]
+            return any(_is_behind(block, first, second) for block in blocks)
+        is_plain = not isinstance(statement, ast.If | ast.For | ast.While | ast.Try)
+        behind = {id(part) for later in body[index + 1 :] for part in walk(later)}
+        return is_plain and id(second) in behind
+    return False
+
 
 def _has_target(script: TrainingScript) -> bool:
     """Whether every data set that the script names gives pairs."""
@@ -131,49 +166,3 @@ def _has_target(script: TrainingScript) -> bool:
         if isinstance(node, ast.Return) and node.value is not None
     ]
     return bool(given) and all(isinstance(value, ast.Tuple) and len(value.elts) >= 2 for value in given)
-
-
-def _taken(loss: Names | None, step: Names) -> list[ast.expr]:
-    """The names of the step that a loss function defined in it reads."""
-    if loss is None or loss.outer is None or loss.outer.function is not step.function:
-        return []
-    found = {
-        node.id: node
-        for node in loss.nodes
-        if isinstance(node, ast.Name)
-        and loss.owner_of(node.id) is loss.outer
-        and node.id not in step.functions
-    }
-    return list(found.values())
-
-
-def _item(node: ast.expr, step: Names, reads: set[int], steps: int = 0) -> tuple[int, ast.expr] | None:
-    """Which item of the batch a value is, and where it is taken."""
-    if steps > 8:
-        return None
-    if isinstance(node, ast.Name):
-        unpacked = step.item(node.id)
-        if unpacked is not None and unpacked.index is not None and _is_batch(unpacked.source, step, reads):
-            return unpacked.index, unpacked.source
-        made = [
-            value
-            for value in step.bound.get(node.id, [])
-            if not is_none(value) and not isinstance(value, Opaque)
-        ]
-        return _item(made[0], step, reads, steps + 1) if len(made) == 1 else None
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        return _item(node.func.value, step, reads, steps + 1)
-    if (
-        isinstance(node, ast.Subscript)
-        and isinstance(node.slice, ast.Constant)
-        and type(node.slice.value) is int
-    ):
-        return (node.slice.value, node) if _is_batch(node.value, step, reads) else None
-    return None
-
-
-def _is_batch(node: ast.expr, step: Names, reads: set[int]) -> bool:
-    if isinstance(node, ast.Name):
-        made = [value for value in step.bound.get(node.id, []) if not is_none(value)]
-        return len(made) == 1 and _is_batch(made[0], step, reads)
-    return id(node) in reads

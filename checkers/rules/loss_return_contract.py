@@ -10,7 +10,16 @@ from ..finding import Finding
 from ..language import tr
 from ..project.function_returns import is_none, is_plain, step_problem
 from ..project.loss_binding import LossBinding, loss_bindings
-from ..project.loss_values import MEAN, counts_values, float_count, keeps_graph, lone_report, loss_kind
+from ..project.loss_values import (
+    MEAN,
+    counts_values,
+    float_count,
+    is_zero,
+    keeps_graph,
+    lone_report,
+    loss_kind,
+    turned_report,
+)
 from ..project.project import dotted_name
 from ..project.scopes import Scope
 from ..project.training import Training, TrainingScript
@@ -85,9 +94,31 @@ class LossReturnContract(Rule):
                             problem = _wrong_count(script, binding, node.value)
                         if problem is None and script.drives_stages and analysis.project.follows_guide:
                             yield from self._by_the_guide(loss, node)
+                        if script.drives_stages:
+                            yield from self._turned(loss, node)
                         if problem is not None:
                             place, name = place_of(loss.module, node), loss.function.name
                             yield self.finding(place, object=name, loss=name, problem=problem, wanted=_LOSS)
+
+    def _turned(self, loss: Scope, node: ast.Return) -> Iterator[Finding]:
+        """A report of [count, sum]: the training loop divides the first by the second."""
+        values = node.value.elts if isinstance(node.value, ast.Tuple) else []
+        reported = values[2].values if len(values) == 3 and isinstance(values[2], ast.Dict) else []
+        for value in reported:
+            parts = turned_report(value, values[0], values[1], loss)
+            if parts is not None:
+                order = ", ".join(map(ast.unparse, reversed(parts.elts)))
+                name = loss.function.name if loss.function is not None else ""
+                yield self.finding(
+                    place_of(loss.module, parts),
+                    object=name,
+                    message="`%(loss)s` reports the count before the loss, and the training loop divides the first by "
+                    "the second",
+                    advice="Report `[%(order)s]`.",
+                    fix=unsafe(replace(loss.module, parts, f"[{order}]")),
+                    loss=name,
+                    order=order,
+                )
 
     def _by_the_guide(self, loss: Scope, node: ast.Return) -> Iterator[Finding]:
         """The pair of older Megatron, and a report without its count: the guide has one form for all scripts."""
@@ -186,6 +217,10 @@ def _wrong_count(script: TrainingScript, binding: LossBinding, value: ast.expr) 
     total, count, _ = value.elts
     if counts_values(count, loss) and loss_kind(script, total, loss) == MEAN:
         return tr("a mean beside `%(count)s`, by which it is divided once more", count=ast.unparse(count))
+    if is_zero(count, loss):
+        return tr(
+            "`%(count)s` as num_tokens, which is zero: the loss is divided by it", count=ast.unparse(count)
+        )
     made = float_count(binding, count, loss)
     if made:
         return tr("a floating count, from %(made)s, which the schedule adds to a whole number", made=made)

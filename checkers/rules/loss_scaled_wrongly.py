@@ -13,8 +13,9 @@ from ..finding import Evidence, Finding
 from ..language import tr
 from ..project.loss_binding import loss_bindings
 from ..project.own_attributes import written_anywhere
+from ..project.loss_values import times_samples
 from ..project.project import Project
-from ..project.training import Training
+from ..project.training import Training, TrainingScript
 from ..rule import Rule, Symptom
 from ..spmd.axes import group_axes, size_axes
 from ..spmd.frames import Frame, functions, returns
@@ -91,6 +92,7 @@ class LossScaledWrongly(Rule):
                 for binding in loss_bindings(script, step):
                     if binding.loss is not None:
                         yield from self._loss(Frame(project, binding.loss))
+                        yield from self._multiplied(script, Frame(project, binding.loss))
                         yield from self._counted(Frame(project, binding.loss))
         for frame in functions(project, _MARKED):
             yield from self._marked(frame)
@@ -130,6 +132,16 @@ class LossScaledWrongly(Rule):
                             yield self._found(
                                 frame, made, what, tr("Return the mean of this replica's micro-batch.")
                             )
+
+    def _multiplied(self, script: TrainingScript, frame: Frame) -> Iterator[Finding]:
+        """A mean times the samples of the batch, returned without a count or with the count of one mean."""
+        for value in returns(frame):
+            found = times_samples(script, value, frame.scope)
+            if found is not None:
+                whole, mean = found
+                what = tr("is a mean times the samples of a batch: the step grows with the batch")
+                advice = tr("Return `%(mean)s`.", mean=ast.unparse(mean))
+                yield self._found(frame, whole, what, advice, mean)
 
     def _counted(self, frame: Frame) -> Iterator[Finding]:
         """A mean, returned with a count by which the schedule divides it once more."""
@@ -220,11 +232,12 @@ class LossScaledWrongly(Rule):
             ),
         )
 
-    def _found(self, frame: Frame, node: ast.expr, what: str, advice: str) -> Finding:
-        is_quotient = (
-            isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div) and what.startswith("is divided")
-        )
-        fix = unsafe(replace(frame.module, node, ast.unparse(node.left))) if is_quotient else None  # type: ignore[attr-defined]
+    def _found(
+        self, frame: Frame, node: ast.expr, what: str, advice: str, right: ast.expr | None = None
+    ) -> Finding:
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div) and what.startswith("is divided"):
+            right = node.left
+        fix = unsafe(replace(frame.module, node, ast.unparse(right))) if right is not None else None
         text = tr("`%(node)s` %(what)s", node=ast.unparse(node), what=what)
         return self.finding(
             place_of(frame.module, node),

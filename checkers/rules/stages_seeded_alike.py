@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
 
 _EVALUATES = re.compile(r"(^|_)(test|eval|evaluate|infer|inference|predict)(_|$)")
+_OPTION = re.compile(r"(args|options|opt|get_args\(\))\.seed")
 _DEFAULT = re.compile(r"torch\.(random\.)?manual_seed")
 
 
@@ -45,8 +46,8 @@ class StagesSeededAlike(Rule):
         "Nothing fails; the first blocks of all stages are copies of each other, whatever `--seed` says."
     )
     limits = (
-        "A number that is written out, in what the model provider of a script with pipeline stages calls. Silent under "
-        "a test, and in a script that by its name evaluates: its weights are loaded."
+        "A number that is written out, or `args.seed`, in what the model provider of a script with pipeline stages "
+        "calls. Silent under a test, and in a script that by its name evaluates: its weights are loaded."
     )
     guide = "beyond the guide"
     fix_kind = "unsafe"
@@ -145,7 +146,10 @@ def _has_stages(script: TrainingScript) -> bool:
     return script.drives_stages or (script.num_stages or 0) > 1
 
 
-def _number(seed: ast.expr, call: Called) -> int | None:
+def _number(seed: ast.expr, call: Called) -> int | str | None:
+    """The number of a seed, or the option of the command line that it is."""
+    if _OPTION.fullmatch(ast.unparse(seed)):
+        return ast.unparse(seed)
     found = [seed] if isinstance(seed, ast.Constant) else [value for value, _ in call.frame.definitions(seed)]
     values = {value.value for value in found if isinstance(value, ast.Constant) and type(value.value) is int}
     return values.pop() if len(values) == 1 == len(found) else None

@@ -10,6 +10,7 @@ from ..project.project import FunctionRef
 from .binding import bind
 from .entering import Trace, enter, enter_super, is_super, own_method, passed_on, run_local, run_method
 from .frames import Frame, OwnLayer
+from .graphs import is_count
 from .names import (
     ACTIVATIONS,
     ALIASES,
@@ -154,6 +155,10 @@ def _operation(
         names = bind(ref.node, names, skip_self=False)
     if name == "range" and len(args) == 2 and args[0].op == "const" and args[0].value == 0:
         return _operation(name, args[1:], names[1:], spots[1:], node, frame)
+    if name == "max" and len(args) == 2:  # `max(1, heads // tp_size)`
+        counts = [arg for arg in args if not (arg.op == "const" and type(arg.value) is int and arg.value < 2)]
+        if len(counts) == 1 and is_count(counts[0]):
+            return counts[0]
     if name == "softmax" and args and (shifted := _shifted(args[0])) is not None:
         args = [shifted, *args[1:]]
     if name == "tuple" and len(args) == 1 and args[0].op in ("received", "seq"):
