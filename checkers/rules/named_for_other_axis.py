@@ -1,0 +1,96 @@
+"""E7767"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..facts.nodes import as_code
+from ..finding import Finding
+from ..project.scopes import assignments
+from ..rule import Rule, Symptom
+from ..spmd.axes import last_name
+from ..spmd.frames import Frame, functions
+from ..spmd.names import CP, DP, EP, GROUP, PP, RANK, SIZE, TP, Axes, lookup, text_of
+from ..tpstate.fixes import replace, unsafe
+from ..tpstate.verdicts import place_of
+
+if TYPE_CHECKING:
+    from ..tpstate.analysis import Analysis
+
+_ASKS = re.compile(r"get_\w+_(rank|group|size)\(")
+_KINDS = {"group": GROUP, "rank": RANK, "size": SIZE, "world_size": SIZE}
+_NAMED: tuple[tuple[str, Axes, str], ...] = (
+    ("tp|tensor_parallel|tensor_model_parallel", TP, "tensor_model_parallel"),
+    ("pp|pipeline_parallel|pipeline_model_parallel", PP, "pipeline_model_parallel"),
+    ("dp|data_parallel", DP, "data_parallel"),
+    ("cp|context_parallel", CP, "context_parallel"),
+    ("ep|expert_model_parallel", EP, "expert_model_parallel"),
+)
+"""Names of groups, ranks and sizes, and the function that Megatron has for them."""
+
+
+class NamedForOtherAxis(Rule):
+    """A group, rank or size that is named for one axis is that of another."""
+
+    code, symbol = "E7767", "named-for-other-axis"
+    message = "`%(name)s` is given `%(value)s`, which is of the %(axes)s ranks"
+    advice = "Give it `%(typed)s`."
+    why = "Who reads the name takes it at its word: it cuts, sums, saves or counts along the axis that the name says."
+    symptom = Symptom.WRONG_NUMBERS
+    runtime = "nothing fails where both groups have one size; else parts of other ranks are summed, saved or left out"
+    limits = "Where the name says one axis, and Megatron's own function is called for it with another one in its name."
+    guide = "beyond the guide"
+    fix_kind = "unsafe"
+    fix_note = "The name may be the wrong one of the two."
+
+    bad = """
+    from megatron.core import parallel_state
+    from megatron.core.transformer.utils import make_sharded_tensors_for_checkpoint
+
+
+    def sharded(state, prefix, axes):
+        return make_sharded_tensors_for_checkpoint(
+            state,
+            prefix,
+            axes,
+            tp_group=parallel_state.get_data_parallel_group(),  # [named-for-other-axis]
+        )
+    """
+    good = bad.replace(
+        "get_data_parallel_group(),  # [named-for-other-axis]", "get_tensor_model_parallel_group(),"
+    )
+
+    def check(self, analysis: Analysis) -> Iterator[Finding]:
+        for frame in functions(analysis.project, _ASKS):
+            for node in frame.scope.nodes:
+                if isinstance(node, ast.Call):
+                    for word in node.keywords:
+                        yield from self._of(frame, word.arg or "", word.value)
+                for target, value in assignments(node):
+                    yield from self._of(frame, as_code(target).removeprefix("self."), value)
+
+    def _of(self, frame: Frame, name: str, value: ast.expr) -> Iterator[Finding]:
+        if not isinstance(value, ast.Call) or value.args or value.keywords:
+            return
+        asked = last_name(value.func)
+        for words, axis, function in _NAMED:
+            match = re.fullmatch(rf"_?(?:{words})_(group|rank|size|world_size)", name)
+            found = lookup(_KINDS[match[1]], asked) if match is not None else None
+            if match is None or found is None or len(found) != 1 or found & axis:
+                continue
+            if any("expert" in part for part in found):
+                continue
+            right = f"get_{function}_{'world_size' if 'size' in match[1] else match[1]}"
+            typed = as_code(value).replace(asked, right)
+            yield self.finding(
+                place_of(frame.module, value),
+                object=name,
+                fix=unsafe(replace(frame.module, value, typed)),
+                name=name,
+                value=as_code(value),
+                axes=text_of(found),
+                typed=typed,
+            )

@@ -1,0 +1,28 @@
+from megatron.core.tensor_parallel import reduce_from_tensor_model_parallel_region
+from torch.nn import functional as F
+
+
+def row(x, weight, bias, group):
+    if group.size() == 1:
+        return F.linear(x, weight, bias)
+    return reduce_from_tensor_model_parallel_region(F.linear(x, weight)) + bias
+
+
+def prepared(x, weight, bias, group):
+    bias = bias.float()
+    x = x + bias
+    if group.size() == 1:
+        return F.linear(x, weight, bias)
+    return reduce_from_tensor_model_parallel_region(F.linear(x, weight))
+
+
+def first_only(x, bias, count):
+    if len(x) == 1:
+        return x[0] + bias
+    return x[1]
+
+
+def whole(x, world_size):
+    if world_size == 1:
+        return x
+    return reduce_from_tensor_model_parallel_region(x)
