@@ -15,7 +15,7 @@ _Loop = ast.ListComp | ast.GeneratorExp | ast.DictComp | ast.For
 @dataclass(frozen=True, eq=False)
 class Miscount:
     """An index that is off by the parameter `offset`: it is below 0 (`subtracted`), behind the end of `counted`, or has
-    the offset twice (`added`)."""
+    the offset twice (`added`); or the loop ends where the count `counted` does (`ends`)."""
 
     node: ast.expr
     offset: str
@@ -49,6 +49,7 @@ def miscounts(function: ast.FunctionDef) -> Iterator[Miscount]:
             yield from _below_zero(taken, index, names)
         elif len(source.args) == 2:
             yield from _behind_end(function, source, taken, index, names)
+            yield from _ends_early(function, source, taken, index, names)
             first = as_code(source.args[0])
             for part in walk(node) if first in names and first not in as_code(source.args[1]) else ():
                 if isinstance(part, ast.BinOp) and isinstance(part.op, ast.Add):
@@ -78,6 +79,19 @@ def _behind_end(
         counted = as_code(part.value)
         if as_code(part.slice) == index and _is_checked(function, counted, sides[0]):
             yield Miscount(part, first, index, counted, "behind")
+
+
+def _ends_early(
+    function: ast.FunctionDef, source: ast.Call, taken: list[ast.Subscript], index: str, names: set[str]
+) -> Iterator[Miscount]:
+    """`range(first, count)`, of which each turn takes its place from the first on in a list of `count`."""
+    first, count = map(as_code, source.args)
+    if first not in names or count not in names:
+        return
+    for part in taken:
+        if as_code(part.slice) == f"{index} - {first}" and _is_checked(function, as_code(part.value), count):
+            yield Miscount(source, first, index, count, "ends")
+            return
 
 
 def _is_checked(function: ast.FunctionDef, counted: str, count: str) -> bool:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 from ..facts.nodes import as_code, walk
 from ..finding import Evidence, Finding
 from ..language import tr
+from ..project.config_reads import Configs
 from ..project.scopes import Scope as Names
-from ..project.training import Training
+from ..project.training import Training, TrainingScript
 from ..rule import Rule, Scope, Symptom
 from ..tpstate.verdicts import place_of
 
@@ -64,10 +65,34 @@ class DatasetSplitsConfused(Rule):
             provider = script.handed("train_valid_test_dataset_provider")
             if provider is None or provider.function is None or not script.drives_stages:
                 continue
+            yield from self._configured(script)
             for node in provider.nodes:
                 if isinstance(node, ast.Return) and isinstance(node.value, ast.Tuple):
                     if len(node.value.elts) == len(_SPLITS):
                         yield from self._returned(provider, provider.function.name, node.value)
+
+    def _configured(self, script: TrainingScript) -> Iterator[Finding]:
+        """Times or files of the training data among those of the others, in the configuration."""
+        seen: set[object] = set()
+        for load in Configs(script).loads.values():
+            data = load.file.data if load.file is not None else None
+            for key in load.keys:
+                data = data.get(key) if isinstance(data, dict) else None
+            if not isinstance(data, dict) or load.where in seen:
+                continue
+            seen.add(load.where)
+            for train, other in _overlapping(data):
+                yield self.finding(
+                    place_of(load.scope.module, load.node),
+                    object=other,
+                    problem=tr(
+                        "`%(other)s` of %(file)s holds what `%(train)s` holds, the training data",
+                        other=other,
+                        train=train,
+                        file=load.file.path.name if load.file is not None else "",
+                    ),
+                    typed=tr("Give `%(other)s` others than `%(train)s`.", other=other, train=train),
+                )
 
     def _returned(self, provider: Names, name: str, value: ast.Tuple) -> Iterator[Finding]:
         kinds = [_kind(as_code(part)) if isinstance(part, ast.Name) else "" for part in value.elts]
@@ -98,6 +123,24 @@ class DatasetSplitsConfused(Rule):
                     ),
                     typed=tr("Read the %(kind)s data here.", kind=kind),
                 )
+
+
+def _overlapping(data: dict[object, object]) -> Iterator[tuple[str, str]]:
+    """Keys that differ in the name of the split alone, whose lists share entries; two entries may be a range."""
+    lists = {
+        key: value
+        for key, value in data.items()
+        if isinstance(key, str) and isinstance(value, list) and value
+    }
+    for train, taken in lists.items():
+        for other, given in lists.items():
+            if _kind(train) != "train" or _kind(other) not in ("val", "test"):
+                continue
+            if _WORD.sub("", train.lower()) != _WORD.sub("", other.lower()):
+                continue
+            listed = len(taken) > 2 and len(given) != 2 and any(part in taken for part in given)
+            if given == taken or listed:
+                yield train, other
 
 
 def _kind(name: str) -> str:

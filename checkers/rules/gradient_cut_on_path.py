@@ -143,6 +143,11 @@ class GradientCutOnPath(Rule):
     def _forward(self, cls: ClassFacts, forward: ast.FunctionDef, original: ClassFacts) -> Iterator[Finding]:
         """`x = block(x.detach())` and the like: what comes in at the name goes on under it, cut off."""
         for statement in _plain_statements(forward.body):
+            if isinstance(statement, ast.Return) and statement.value is not None:
+                parts = statement.value.elts if isinstance(statement.value, ast.Tuple) else [statement.value]
+                for part in parts:
+                    if _is_cut(part) and _root(part):
+                        yield self._of_original(cls, part, original)
             if not isinstance(statement, ast.Assign) or not isinstance(statement.targets[0], ast.Name):
                 continue
             name = statement.targets[0].id
@@ -153,14 +158,17 @@ class GradientCutOnPath(Rule):
             for node in walk(statement.value):
                 cut = _root(node) if _is_cut(node) else None
                 if cut == name or (isinstance(node, ast.expr) and node is statement.value and cut == "call"):
-                    text = tr(
-                        "`%(value)s` cuts the gradient, and `%(original)s` does not",
-                        value=ast.unparse(node),
-                        original=original.name,
-                    )
-                    fix = _without(cls.module, node)
-                    yield self.finding(place_of(cls.module, node), object=cls.name, problem=text, fix=fix)
+                    yield self._of_original(cls, node, original)
                     break
+
+    def _of_original(self, cls: ClassFacts, node: ast.expr, original: ClassFacts) -> Finding:
+        text = tr(
+            "`%(value)s` cuts the gradient, and `%(original)s` does not",
+            value=ast.unparse(node),
+            original=original.name,
+        )
+        fix = _without(cls.module, node)
+        return self.finding(place_of(cls.module, node), object=cls.name, problem=text, fix=fix)
 
     def _cut(self, module: ModuleFacts, node: ast.AST, scope: Scope, problem: str) -> Finding:
         name = scope.function.name if scope.function is not None else ""

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ..facts.nodes import as_code
 from ..finding import Finding
 from ..language import tr
 from ..project.function_returns import is_none, is_plain, step_problem
@@ -24,7 +25,7 @@ from ..project.project import dotted_name
 from ..project.scopes import Scope
 from ..project.training import Training, TrainingScript
 from ..rule import Rule, Symptom
-from ..tpstate.fixes import replace, unsafe
+from ..tpstate.fixes import replace, safe, unsafe
 from ..tpstate.verdicts import place_of
 
 if TYPE_CHECKING:
@@ -96,9 +97,30 @@ class LossReturnContract(Rule):
                             yield from self._by_the_guide(loss, node)
                         if script.drives_stages:
                             yield from self._turned(loss, node)
+                        if not analysis.project.follows_guide or not script.drives_stages:
+                            yield from self._itself(loss, node)
                         if problem is not None:
                             place, name = place_of(loss.module, node), loss.function.name
                             yield self.finding(place, object=name, loss=name, problem=problem, wanted=_LOSS)
+
+    def _itself(self, loss: Scope, node: ast.Return) -> Iterator[Finding]:
+        """`return loss, {"loss": loss}`: the report is the tensor that the schedule divides in place."""
+        values = (
+            node.value.elts if isinstance(node.value, ast.Tuple) and len(node.value.elts) in (2, 3) else []
+        )
+        reported = values[-1].values if values and isinstance(values[-1], ast.Dict) else []
+        for value in reported:
+            if isinstance(value, ast.Name) and as_code(value) == as_code(values[0]):
+                name = loss.function.name if loss.function is not None else ""
+                yield self.finding(
+                    place_of(loss.module, value),
+                    object=name,
+                    message="`%(loss)s` reports the loss itself, with its graph: the schedule divides it in place",
+                    advice="Report `%(value)s.clone().detach()`.",
+                    fix=safe(replace(loss.module, value, f"{value.id}.clone().detach()")),
+                    loss=name,
+                    value=value.id,
+                )
 
     def _turned(self, loss: Scope, node: ast.Return) -> Iterator[Finding]:
         """A report of [count, sum]: the training loop divides the first by the second."""

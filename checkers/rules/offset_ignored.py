@@ -11,7 +11,7 @@ from ..facts.module import ModuleFacts
 from ..facts.nodes import walk
 from ..finding import Finding
 from ..language import tr
-from ..project.loop_offsets import miscounts
+from ..project.loop_offsets import Miscount, miscounts
 from ..project.project import Project
 from ..rule import Rule, Symptom
 from ..spmd.axes import varies
@@ -116,6 +116,9 @@ class OffsetIgnored(Rule):
             for found in miscounts(function):
                 if not _is_passed(project, module, found.offset):
                     continue
+                if found.how == "ends":
+                    yield self._short(module, function, found)
+                    continue
                 problem = (
                     tr(
                         "`%(index)s` counts from 0 here, and `%(offset)s` is subtracted",
@@ -144,6 +147,17 @@ class OffsetIgnored(Rule):
                     problem=problem,
                     counted=found.counted,
                 )
+
+    def _short(self, module: ModuleFacts, function: ast.FunctionDef, found: Miscount) -> Finding:
+        return self.finding(
+            place_of(module, found.node),
+            object=function.name,
+            message="`%(range)s` ends at `%(count)s`, which is how many there are: the last `%(offset)s` are left out",
+            advice="Write `range(%(offset)s, %(offset)s + %(count)s)`.",
+            range=ast.unparse(found.node),
+            count=found.counted,
+            offset=found.offset,
+        )
 
 
 def _unread(function: ast.FunctionDef) -> Iterator[ast.arg]:

@@ -6,9 +6,11 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ..facts.nodes import is_none
 from ..finding import Finding
 from ..project.scopes import assignments
 from ..rule import Rule, Symptom
+from ..spmd.axes import last_name
 from ..spmd.conditions import condition
 from ..spmd.frames import Frame, functions
 from ..spmd.stage_paths import IS_FIRST, IS_LAST
@@ -79,11 +81,35 @@ class StageFlagOfOtherStage(Rule):
     def check(self, analysis: Analysis) -> Iterator[Finding]:
         for frame in functions(analysis.project, STAGED):
             for node in frame.scope.nodes:
+                if isinstance(node, ast.Call):
+                    yield from self._ignored(frame, node)
                 if isinstance(node, ast.Call) and not _is_fixed_chunk(node):
                     for word in node.keywords:
                         yield from self._check(frame, word.arg or "", word.value)
                 for target, value in assignments(node):
                     yield from self._check(frame, ast.unparse(target).removeprefix("self."), value)
+
+    def _ignored(self, frame: Frame, node: ast.Call) -> Iterator[Finding]:
+        """`is_pipeline_first_stage(ignore_virtual=True, vp_stage=stage)`."""
+        given = {word.arg: word.value for word in node.keywords}
+        ignored, stage = given.get("ignore_virtual"), given.get("vp_stage")
+        if last_name(node.func) not in ("is_pipeline_first_stage", "is_pipeline_last_stage"):
+            return
+        if (
+            isinstance(ignored, ast.Constant)
+            and ignored.value is True
+            and stage is not None
+            and not is_none(stage)
+        ):
+            yield self.finding(
+                place_of(frame.module, node),
+                object=last_name(node.func),
+                message="`%(value)s` is given `%(stage)s` and told to ignore it: it holds for all chunks of the rank",
+                advice="Write `ignore_virtual=False`.",
+                fix=unsafe(replace(frame.module, ignored, "False")),
+                value=ast.unparse(node),
+                stage=ast.unparse(stage),
+            )
 
     def _check(self, frame: Frame, flag: str, value: ast.expr) -> Iterator[Finding]:
         if flag not in _MEANT or not any(isinstance(part, ast.Call) for part in ast.walk(value)):

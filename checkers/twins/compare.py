@@ -133,6 +133,15 @@ class Comparison:
             return [self._difference(a, b, there, here, decided=self._decides(path))]
         if any(cuts_out_of(*pair) for pair in ((a, b), (b, a))):
             return [self._difference(a, b, there, here)]
+        if b.op == "getitem" and b.args[0].op == a.op and a.op.startswith("f:"):
+            return [self._difference(a, b, there, here, decided=False), *self.of(a, b.args[0], there, here)]
+        if b.op == "if":  # a case that only split code knows, and the usual one
+            branch = next((arg for arg in b.args[1:] if arg.op == a.op and a.op.startswith("f:")), None)
+            if branch is not None:
+                return [
+                    self._difference(a, b, there, here, decided=False),
+                    *self.of(a, branch, there, branch.spot),
+                ]
         theirs, mine = self._calls
         if enters(a, b, mine) or enters(b, a, theirs):  # what a layer takes, and what it gives
             return [self._difference(a, b, there, here, decided=self._is_known(a) or self._is_known(b))]
