@@ -13,7 +13,7 @@ from ..project.scopes import assignments
 from ..rule import Rule, Symptom
 from ..spmd.axes import last_name
 from ..spmd.frames import Frame, functions
-from ..spmd.names import CP, DP, EP, GROUP, PP, RANK, SIZE, TP, Axes, lookup, text_of
+from ..spmd.names import CP, DP, GROUP, PP, RANK, SIZE, TP, Axes, lookup, text_of
 from ..tpstate.fixes import replace, unsafe
 from ..tpstate.verdicts import place_of
 
@@ -27,7 +27,6 @@ _NAMED: tuple[tuple[str, Axes, str], ...] = (
     ("pp|pipeline_parallel|pipeline_model_parallel", PP, "pipeline_model_parallel"),
     ("dp|data_parallel", DP, "data_parallel"),
     ("cp|context_parallel", CP, "context_parallel"),
-    ("ep|expert_model_parallel", EP, "expert_model_parallel"),
 )
 """Names of groups, ranks and sizes, and the function that Megatron has for them."""
 
