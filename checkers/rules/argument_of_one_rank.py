@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
 
 _ONE_RANK = re.compile(r"(.*(size|world|ranks)(\(.*\))?) (==|<=) 1|1 == .*(size|world|ranks)(\(.*\))?")
-_VALUES = re.compile(r"bias|\w+_bias|scale|\w+_scale|mask|\w+_mask|weight|residual|dropout(_p)?")
+_VALUES = re.compile(r"bias|\w+_bias|scale|\w+_scale|weight|residual|dropout(_p)?")
 
 
 class ArgumentOfOneRank(Rule):
@@ -33,9 +33,9 @@ class ArgumentOfOneRank(Rule):
         "the other needs."
     )
     symptom = Symptom.WRONG_NUMBERS
-    runtime = "nothing fails: with several ranks the bias, scale or mask does nothing"
+    runtime = "nothing fails: with several ranks the bias or scale does nothing"
     limits = (
-        "A function that returns early where a size is 1, and a parameter that is named for a bias, scale, mask, "
+        "A function that returns early where a size is 1, and a parameter that is named for a bias, scale, "
         "weight, residual or dropout."
     )
     guide = "beyond the guide"
@@ -73,6 +73,8 @@ class ArgumentOfOneRank(Rule):
             or last.value is None
         ):
             return
+        if as_code(last.value).startswith("self."):
+            return  # another method does it, in its own way
         if not _ONE_RANK.fullmatch(as_code(test.test)):
             return
         before = _read(*function.body[: function.body.index(test)])

@@ -157,7 +157,9 @@ class GradientCutOnPath(Rule):
                 continue
             for node in walk(statement.value):
                 cut = _root(node) if _is_cut(node) else None
-                if cut == name or (isinstance(node, ast.expr) and node is statement.value and cut == "call"):
+                if isinstance(node, ast.expr) and (
+                    cut == name or (node is statement.value and cut == "call")
+                ):
                     yield self._of_original(cls, node, original)
                     break
 
