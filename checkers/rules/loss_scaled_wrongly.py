@@ -12,8 +12,8 @@ from ..facts.nodes import walk
 from ..finding import Evidence, Finding
 from ..language import tr
 from ..project.loss_binding import loss_bindings
-from ..project.own_attributes import written_anywhere
 from ..project.loss_values import times_samples
+from ..project.own_attributes import written_anywhere
 from ..project.project import Project
 from ..project.training import Training, TrainingScript
 from ..rule import Rule, Symptom
@@ -21,7 +21,7 @@ from ..spmd.axes import group_axes, size_axes
 from ..spmd.frames import Frame, functions, returns
 from ..spmd.gradient_norms import splits_models
 from ..spmd.marked import is_marked
-from ..spmd.means import count_of, mean_of
+from ..spmd.means import count_of, mean_of, unset_scale
 from ..spmd.names import DP, TP, WORLD
 from ..spmd.undivided import NAMED, sum_for_mean
 from ..tpstate.fixes import replace, unsafe
@@ -104,7 +104,7 @@ class LossScaledWrongly(Rule):
                 advice = tr("Divide by the number of ranks, or pass `op=dist.ReduceOp.AVG`.")
                 yield self._found(frame, total.node, what, advice)
         for cls in project.classes():
-            scale = _unset_scale(cls)
+            scale = unset_scale(cls)
             if (
                 scale is not None
                 and project.knowledge(_has_micro_batches)
@@ -277,25 +277,6 @@ def _names(function: ast.FunctionDef) -> str:
     """All names of a function, without its texts."""
     parts = (getattr(node, "id", None) or getattr(node, "attr", None) for node in walk(function))
     return " ".join(part for part in parts if isinstance(part, str))
-
-
-def _unset_scale(cls: ClassFacts) -> tuple[str, ast.BinOp] | None:
-    """A number of a class that its backward multiplies the gradient of an auxiliary loss by."""
-    backward = cls.methods.get("backward")
-    if backward is None or not any(ast.unparse(base).endswith("Function") for base in cls.node.bases):
-        return None
-    for node in walk(backward):
-        if (
-            isinstance(node, ast.BinOp)
-            and isinstance(node.op, ast.Mult)
-            and "ones_like" in ast.unparse(node.left)
-        ):
-            attr = node.right.attr if isinstance(node.right, ast.Attribute) else ""
-            if ast.unparse(node.right) == f"{cls.name}.{attr}" and isinstance(
-                cls.constants.get(attr), ast.Constant
-            ):
-                return attr, node
-    return None
 
 
 def _is_set(project: Project, cls: ClassFacts, attr: str) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import re
 
+from ..facts.module import ClassFacts
+from ..facts.nodes import walk
 from .frames import Frame
 
 _LOSSES = re.compile(
@@ -54,4 +56,23 @@ def count_of(node: ast.expr, frame: Frame) -> ast.expr | None:
         return given if is_number else None
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "sum":
         return node
+    return None
+
+
+def unset_scale(cls: ClassFacts) -> tuple[str, ast.BinOp] | None:
+    """A number of a class that its backward multiplies the gradient of an auxiliary loss by."""
+    backward = cls.methods.get("backward")
+    if backward is None or not any(ast.unparse(base).endswith("Function") for base in cls.node.bases):
+        return None
+    for node in walk(backward):
+        if (
+            isinstance(node, ast.BinOp)
+            and isinstance(node.op, ast.Mult)
+            and "ones_like" in ast.unparse(node.left)
+        ):
+            attr = node.right.attr if isinstance(node.right, ast.Attribute) else ""
+            if ast.unparse(node.right) == f"{cls.name}.{attr}" and isinstance(
+                cls.constants.get(attr), ast.Constant
+            ):
+                return attr, node
     return None
