@@ -12,7 +12,7 @@ from ..facts.module import ClassFacts
 from ..facts.nodes import walk
 from .distributed import distributed_classes, is_named_distributed, original_of
 from .project import External, Project
-from .registries import registries
+from .registries import registries, written_style
 
 _VARIANT = re.compile(r"(.+)_distributed(_\d+stage)?$")
 _MAX_BELOW = 200
@@ -119,10 +119,9 @@ def _originals(project: Project) -> Iterator[tuple[ClassFacts, str, list[ClassFa
 def _styles(model: ClassFacts) -> Iterator[tuple[str, ast.Call]]:
     for method in model.methods.values():
         for node in walk(method):
-            if isinstance(node, ast.Call):
-                for keyword in node.keywords:
-                    if keyword.arg == "style" and isinstance(keyword.value, ast.Constant):
-                        yield str(keyword.value.value), node
+            style = written_style(node) if isinstance(node, ast.Call) else None
+            if style is not None and isinstance(node, ast.Call):
+                yield style, node
 
 
 def _own_linear(project: Project, cls: ClassFacts) -> ast.Call | None:

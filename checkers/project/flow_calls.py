@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from ..facts.module import ClassFacts
 from ..language import tr
@@ -147,7 +147,8 @@ class Calls(Values):
         is_checkpointed: bool = False,
     ) -> Origin:
         attr = name.split(".")[0]
-        for arg, part in zip(args, node.args, strict=False):
+        given = node.args[len(node.args) - len(args) :]  # without the function and the flag of a checkpoint
+        for arg, part in _with_values(zip(args, given, strict=False)):
             if arg.kind == "received":
                 self.as_tensor(arg, part, tr("it is passed to `self.%(attr)s`", attr=attr))
         if self.flow.is_checkpointing:
@@ -176,6 +177,14 @@ class Calls(Values):
             if arg.kind == "received":
                 self.flow.trace.is_open = True
         return self.flow.fresh("result", received=carried, is_mask=is_mask)
+
+
+def _with_values(given: Iterable[tuple[Origin, ast.expr]]) -> Iterator[tuple[Origin, ast.expr]]:
+    """Arguments, and the values of those that are written as dicts."""
+    for arg, part in given:
+        yield arg, part
+        if isinstance(part, ast.Dict) and arg.items is not None and len(arg.items) == len(part.values):
+            yield from zip(arg.items, part.values, strict=True)
 
 
 def _layers_called(function: ast.Lambda) -> Iterator[str]:

@@ -54,10 +54,21 @@ def _read(project: Project) -> list[Registry]:
             continue
         for name, bindings in module.bindings.items():
             for binding in bindings:
-                if _NAME.match(name) and isinstance(binding.value, ast.Dict):
-                    entries = tuple(_entries(project, module, binding.value))
-                    found.append(Registry(name, module, binding.value, entries))
+                table = _table(binding.value) if _NAME.match(name) else None
+                if table is not None:
+                    found.append(Registry(name, module, table, tuple(_entries(project, module, table))))
     return found
+
+
+def _table(value: object) -> ast.Dict | None:
+    """A dict that is written down; `dict(Style=Class)` is one."""
+    if isinstance(value, ast.Call) and dotted_name(value.func) == "dict" and not value.args:
+        keys: list[ast.expr | None] = [
+            ast.Constant(word.arg) if word.arg is not None else None for word in value.keywords
+        ]
+        table = ast.Dict(keys, [word.value for word in value.keywords])
+        return ast.fix_missing_locations(ast.copy_location(table, value))
+    return value if isinstance(value, ast.Dict) else None
 
 
 def _entries(project: Project, module: ModuleFacts, table: ast.Dict) -> Iterator[Entry]:
@@ -147,6 +158,13 @@ def _binds(project: Project, module: ModuleFacts, name: str) -> bool:
     """Whether a module may define a name: by a binding, a star import, or a `__getattr__` or `globals()` of its own."""
     dynamic = "__getattr__" in module.bindings or bool(module.stars) or "globals()" in module.text
     return dynamic or module.binding(name) is not None or isinstance(project.resolve(module, name), ValueRef)
+
+
+def written_style(call: ast.Call) -> str | None:
+    """The style that a call asks a wrapper for: `OneFuser(style="IceFuser")`, `OneFuser("IceFuser")`."""
+    named = next((keyword.value for keyword in call.keywords if keyword.arg == "style"), None)
+    style = named if named is not None or not call.args else call.args[0]
+    return style.value if isinstance(style, ast.Constant) and isinstance(style.value, str) else None
 
 
 def is_extended(project: Project, name: str) -> bool:

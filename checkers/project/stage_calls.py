@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from ..facts.module import ClassFacts
 from .project import Project, dotted_name
 from .scopes import Scope
+from .stage_maps import StageMap
 from .stages import Stage, Stages
 from .training import TrainingScript
 
@@ -20,9 +21,7 @@ def build_call(script: TrainingScript) -> tuple[ast.Call, Scope] | None:
     if script.stage_map is None:
         return None
     found = [
-        (node, scope)
-        for node, scope in script.calls
-        if _is_entry(script, node.func, scope, script.stage_map.node)
+        (node, scope) for node, scope in script.calls if _is_entry(script, node.func, scope, script.stage_map)
     ]
     return found[0] if len(found) == 1 else None
 
@@ -48,12 +47,12 @@ def _resolved(project: Project, script: TrainingScript, name: str) -> ClassFacts
 
 
 def _is_entry(
-    script: TrainingScript, node: ast.expr | None, scope: Scope, entries: ast.AST, depth: int = 0
+    script: TrainingScript, node: ast.expr | None, scope: Scope, entries: StageMap, depth: int = 0
 ) -> bool:
     """Whether an expression is an entry of the map: `stages[rank]`, `stages.get(rank)`, a tested class, a name."""
     if node is None or depth > 4:
         return False
-    if node is entries:  # a class that a test of the rank chose
+    if node is entries.node:  # a class that a test of the rank chose
         return True
     if isinstance(node, ast.Name):
         owner = scope.owner_of(node.id)
@@ -69,9 +68,11 @@ def _is_entry(
     elif isinstance(node, ast.Subscript):
         holder = node.value
     else:
-        return False
+        return isinstance(node, ast.Call) and script.names(node.func, entries)
     name = dotted_name(holder)
-    return holder is entries or (name is not None and scope.value(name) is entries)
+    if holder is entries.node or (name is not None and scope.value(name) is entries.node):
+        return True
+    return script.names(holder, entries)
 
 
 def _given(script: TrainingScript, owner: Scope, name: str) -> Iterator[tuple[ast.expr | None, Scope]]:

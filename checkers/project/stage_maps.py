@@ -1,6 +1,7 @@
 """Where a script says which class a pipeline rank builds: a `{rank: Class}` dict, a list, or tests of the rank.
 
-A list and a chain of tests count where every class is named as a numbered stage; a dict counts with any class.
+A list and a chain of tests count where every class is named as a numbered stage; a dict counts with any class. A list
+or dict may stand in the package of the stages, where the script that asks for its rank looks it up.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 
 from ..facts.module import ClassFacts, ModuleFacts
 from ..facts.nodes import as_code, walk
-from .project import Project, dotted_name
+from .project import FunctionRef, Project, ValueRef, dotted_name
 
 NUMBERED = re.compile(r"(?P<base>\w*[A-Za-z0-9])_?[Ss]tage_?(?P<rank>\d+)$")
 PIPELINE = re.compile(
@@ -21,6 +22,7 @@ PIPELINE = re.compile(
 RANK = re.compile(
     r"pipeline_model_parallel_(rank|world_size)|is_pipeline_(first|last)_stage|get_pp_rank|pp_rank\b"
 )
+_ASKED = re.compile(r"\brank\b")
 _DICT = re.compile(r"\{\s*(?:#[^\n]*\n\s*)*0\s*:\s*[A-Za-z_]")
 
 
@@ -41,7 +43,12 @@ def stage_maps(project: Project) -> Iterator[StageMap]:
     """Every map of a project, in files that speak of a pipeline."""
     for module in project.modules:
         is_map, numbered = module.says(_DICT), sum(bool(NUMBERED.match(name)) for name in module.bindings) > 1
-        if not (is_map or numbered) or not (module.says(RANK) or module.says(PIPELINE)):
+        if not (is_map or numbered):
+            continue
+        speaks = module.says(RANK) or module.says(PIPELINE)
+        if not speaks and not (numbered and module.says(_ASKED)):
+            if any(name.isupper() or is_map for name in module.bindings):
+                yield from _of_package(project, module)
             continue
         later = _later_tests(module) if numbered else set()
         for node in walk(module.tree):
@@ -54,6 +61,65 @@ def stage_maps(project: Project) -> Iterator[StageMap]:
                 found = _stages_of(project, module, node)
                 if found is not None:
                     yield found
+
+
+def _of_package(project: Project, module: ModuleFacts) -> Iterator[StageMap]:
+    """The maps of a file that does not speak of a pipeline, where another one looks them up."""
+    for node in _values(module):
+        if isinstance(node, ast.Dict):
+            named = _of_dict(node)
+        elif isinstance(node, ast.List | ast.Tuple) and all(map(_is_numbered, node.elts)):
+            named = dict(enumerate(node.elts))
+        else:
+            continue
+        entries = {rank: mapped_class(project, module, name) for rank, name in named.items()}
+        if len(entries) > 1 and any(entries.values()) and id(node) in project.knowledge(_indexed):
+            yield StageMap(module, node, entries, named)
+
+
+def _values(module: ModuleFacts) -> Iterator[ast.expr]:
+    """What the names of a module are bound to."""
+    for statement in module.tree.body:
+        if isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value is not None:
+            yield statement.value
+
+
+def _indexed(project: Project) -> set[int]:
+    """The values of other files that files which ask for their pipeline rank index at no written number."""
+    found = set()
+    for module in project.modules:
+        if not module.says(RANK):
+            continue
+        for node in walk(module.tree):
+            held = _looked_up(node)
+            name = dotted_name(held) if held is not None else None
+            if name is not None and name.split(".")[0] in module.bindings:
+                ref = project.resolve(module, name)
+                if isinstance(ref, ValueRef) and ref.module is not module:
+                    found.add(id(ref.node))
+    return found
+
+
+def _looked_up(node: ast.AST) -> ast.expr | None:
+    """What `held[rank]` or `held.get(rank)` looks up."""
+    if isinstance(node, ast.Subscript) and not isinstance(node.slice, ast.Constant | ast.Slice):
+        return node.value
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "get":
+        return node.func.value
+    return None
+
+
+def names_map(project: Project, module: ModuleFacts, node: ast.expr, found: StageMap) -> bool:
+    """Whether an expression of another file names the map, or the function that it stands in."""
+    name = dotted_name(node)
+    ref = project.resolve(module, name) if name is not None else None
+    if isinstance(ref, ValueRef):
+        return ref.node is found.node
+    return (
+        isinstance(ref, FunctionRef)
+        and ref.module is found.module
+        and any(part is found.node for part in walk(ref.node))
+    )
 
 
 def mapped_class(project: Project, module: ModuleFacts, node: ast.expr) -> ClassFacts | None:
@@ -83,7 +149,7 @@ def _stages_of(project: Project, module: ModuleFacts, node: ast.AST) -> StageMap
     named: dict[int, ast.expr] = {}
     if isinstance(node, ast.List | ast.Tuple) and isinstance(node.ctx, ast.Load) and len(node.elts) > 1:
         named = dict(enumerate(node.elts)) if all(map(_is_numbered, node.elts)) else {}
-        if named and not _is_looked_up(module, node):
+        if named and not _is_looked_up(module, node) and id(node) not in project.knowledge(_indexed):
             return None
     elif isinstance(node, ast.If | ast.IfExp):
         named = _of_tests(node)

@@ -156,7 +156,7 @@ class Stages:
         for found in self.maps:
             self._attach(found, alone)
         for cls in alone:
-            if not any(stage.cls is cls for stage in self):
+            if not any(stage.cls is cls for stage in self) and not self._is_only_base(cls, left):
                 family = Family(cls.name, dispatches=dispatches(self.project, cls))
                 family.stages.append(Stage(cls, None, family))
                 self.families.append(family)
@@ -206,6 +206,12 @@ class Stages:
         for members in groups.values():
             if any(id(cls) in mapped or cls.module.says(PIPELINE) for cls, _ in members):
                 yield from members
+
+    def _is_only_base(self, cls: ClassFacts, others: list[ClassFacts]) -> bool:
+        """Whether it is what stages have in common: others derive from it, and it computes nothing."""
+        if self.project.method(cls, "forward") is not None:
+            return False
+        return any(cls in self.project.mro(other) for other in others if other is not cls)
 
     def _is_fed(self, cls: ClassFacts) -> bool:
         """Whether a model that is no stage itself builds it, and hands it what was received."""

@@ -11,7 +11,8 @@ from functools import cached_property
 from ..facts.module import ClassFacts, ModuleFacts
 from .project import FunctionRef, Project, dotted_name
 from .scopes import Scope
-from .stage_maps import StageMap
+from .spelled import count, listed, spelled_out
+from .stage_maps import StageMap, names_map
 from .stages import Family, Stages
 
 _MARKS = ("pretrain(", "stage_shapes", "PipelineTensorShapeConfig", "def forward_step")
@@ -31,18 +32,22 @@ class PretrainCall:
 
 @dataclass(frozen=True, eq=False)
 class ShapeConfig:
-    """A `PipelineTensorShapeConfig(num_stages=…, stage_shapes=…)`: the shapes are None where they are computed."""
+    """A `PipelineTensorShapeConfig(num_stages=…, stage_shapes=…)`: the shapes are None where they are computed.
+
+    `count` is the number of stages, None where it is not known. The shapes are written in `shape_scope`.
+    """
 
     node: ast.Call
     scope: Scope
-    num_stages: ast.expr | None
+    count: int | None
     boundaries: ast.List | ast.Tuple | None
+    shape_scope: Scope
 
     def shapes(self, boundary: int) -> list[ast.expr] | None:
         """The shapes of what crosses one boundary, or None where they are not spelled out."""
         if self.boundaries is None or boundary >= len(self.boundaries.elts):
             return None
-        entry = spelled_out(self.boundaries.elts[boundary], self.scope)
+        entry = spelled_out(self.boundaries.elts[boundary], self.shape_scope)
         return None if entry is None else list(entry.elts)
 
 
@@ -144,9 +149,27 @@ class TrainingScript:
 
     @cached_property
     def stage_map(self) -> StageMap | None:
-        """The `{rank: Class}` of this script; None when there is none, or several."""
-        maps = [found for found in self.project.knowledge(Stages).maps if found.module is self.module]
+        """The `{rank: Class}` of this script, or of a file that it names; None when there is none, or several."""
+        every = self.project.knowledge(Stages).maps
+        maps = [found for found in every if found.module is self.module]
+        if not maps:
+            maps = [found for found in every if any(self.names(node, found) for node in self._imported_names)]
         return maps[0] if len(maps) == 1 else None
+
+    def names(self, node: ast.expr, found: StageMap) -> bool:
+        """Whether an expression of the script names a map of another file, or the function that holds it."""
+        return names_map(self.project, self.module, node, found)
+
+    @cached_property
+    def _imported_names(self) -> list[ast.expr]:
+        """Every imported name that the script reads, once."""
+        found: dict[str, ast.expr] = {}
+        for scope in self.scopes:
+            for node in scope.nodes:
+                name = dotted_name(node) if isinstance(node, ast.Name | ast.Attribute) else None
+                if name is not None and name.split(".")[0] in self.module.bindings:
+                    found.setdefault(name, node)  # type: ignore[arg-type]  # one of the two
+        return list(found.values())
 
     @cached_property
     def family(self) -> Family | None:
@@ -165,15 +188,21 @@ class TrainingScript:
     def shape_configs(self) -> list[ShapeConfig]:
         """Every PipelineTensorShapeConfig that the script builds."""
         return [
-            _shape_config(node, scope)
+            self._shape_config(node, scope)
             for node, scope in self.calls
             if (dotted_name(node.func) or "").rsplit(".", 1)[-1] == _SHAPES
         ]
 
+    def _shape_config(self, node: ast.Call, scope: Scope) -> ShapeConfig:
+        given = dict(zip(("num_stages", "stage_shapes"), node.args, strict=False))
+        given.update({keyword.arg: keyword.value for keyword in node.keywords if keyword.arg})
+        shapes, where = listed(self, given.get("stage_shapes"), scope)
+        return ShapeConfig(node, scope, count(self, given.get("num_stages"), scope), shapes, where)
+
     @cached_property
     def num_stages(self) -> int | None:
         """How many stages the script runs, by its shapes or its map; None when they do not say, or not the same."""
-        said = {whole_number(config.num_stages, config.scope) for config in self.shape_configs}
+        said = {config.count for config in self.shape_configs}
         if not said and self.stage_map is not None:
             said = {len(self.stage_map.entries)}
         return said.pop() if len(said) == 1 else None
@@ -197,41 +226,3 @@ class Training:
 
     def __iter__(self) -> Iterator[TrainingScript]:
         return iter(self.scripts)
-
-
-def _shape_config(node: ast.Call, scope: Scope) -> ShapeConfig:
-    given = dict(zip(("num_stages", "stage_shapes"), node.args, strict=False))
-    given.update({keyword.arg: keyword.value for keyword in node.keywords if keyword.arg})
-    shapes = given.get("stage_shapes")
-    boundaries = None if shapes is None else spelled_out(shapes, scope)
-    return ShapeConfig(node, scope, given.get("num_stages"), boundaries)
-
-
-def spelled_out(node: ast.expr, scope: Scope) -> ast.List | ast.Tuple | None:
-    """A list or tuple whose items can all be seen, through names of the script."""
-    if isinstance(node, ast.Name):
-        bound = scope.value(node.id)
-        is_changed = any(_changes(other, node.id) for other in scope.nodes)
-        return None if bound is None or is_changed else spelled_out(bound, scope)
-    is_list = isinstance(node, ast.List | ast.Tuple) and not any(
-        isinstance(item, ast.Starred) for item in node.elts
-    )
-    return node if is_list and isinstance(node, ast.List | ast.Tuple) else None
-
-
-def _changes(node: ast.AST, name: str) -> bool:
-    """Whether a node appends to, or stores into, the list of that name."""
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        return isinstance(node.func.value, ast.Name) and node.func.value.id == name
-    is_store = isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store)
-    return is_store and isinstance(node.value, ast.Name) and node.value.id == name  # type: ignore[attr-defined]
-
-
-def whole_number(node: ast.expr | None, scope: Scope) -> int | None:
-    """A literal whole number, through names of the script."""
-    if isinstance(node, ast.Name):
-        node = scope.value(node.id)
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        inner = whole_number(node.operand, scope)
-        return None if inner is None else -inner
-    return node.value if isinstance(node, ast.Constant) and type(node.value) is int else None

@@ -86,7 +86,7 @@ TENSOR = (
           "config-parameter-missing config-not-forwarded config-none-dereferenced parallel-layer-argument-missing",
           parallel.handed_config),
     Check("Two layers in a row: gather_output=False, then input_is_parallel=True", "2.4",
-          "redundant-tp-collective parallel-linear-width-mismatch per-rank-size-given", parallel.row_inputs),
+          "redundant-tp-collective parallel-linear-width-mismatch per-rank-size-given", parallel.paired_widths),
     Check("A layer on its own says gather_output or input_is_parallel", "2.4", "input-is-parallel-implicit",
           parallel.parallel_layers),
     Check("What is concatenated from full tensors goes in with input_is_parallel=False", "2.4",

@@ -9,8 +9,9 @@ from contextlib import suppress
 from ..finding import Finding
 from ..language import counted, listed, tr
 from ..tpstate.events import ParallelCall
-from ..tpstate.inputs import Verdict, judge
+from ..tpstate.inputs import Verdict, judge, size
 from ..tpstate.provider_table import PAIR, ROW
+from ..tpstate.states import State
 from ..tpstate.values import Tensor
 from .call_tree import nodes
 from .looks import Nothing, Scene, Unseen, original
@@ -140,6 +141,27 @@ def row_inputs(scene: Scene) -> str:
             )
         )
     return tr("the inputs of %(count)s, all decided", count=counted(len(calls), "RowParallelLinear call"))
+
+
+def paired_widths(scene: Scene) -> str:
+    """The inputs of all row-parallel layers, and whether those of a pair have as many channels as they are given."""
+    said = row_inputs(scene)
+    for (path, line, _), events in _row_calls(scene).items():
+        widths = [
+            (event.given.width, size(event.layer, event.row, 0))
+            for event in events
+            if isinstance(event.given, Tensor) and event.given.state is State.SHARDED
+        ]
+        known = [(given, takes) for given, takes in widths if given is not None and takes is not None]
+        if known and all(given != takes for given, takes in known):
+            raise Unseen(
+                tr(
+                    "whether the layer takes as many channels as it is given was not decided (%(path)s:%(line)s)",
+                    path=path,
+                    line=line,
+                )
+            )
+    return said
 
 
 def concatenated_inputs(scene: Scene) -> str:

@@ -94,7 +94,8 @@ class Subject:
         if any(script.module.display == path for script in self.scripts):
             return True
         if finding.symbol == "distributed-counterpart-missing" and self.original is not None:
-            return path == self.original.module.display and _holds(self.original, line)
+            if path == self.original.module.display:
+                return _holds(self.original, line)
         if reached is None:
             return False
         around = next((node for node in reached.tree.body if _is_around(node, line)), None)

@@ -31,6 +31,9 @@ _CONVERTS_IN_LOSS = re.compile(r"\.float\(|float32|float16|half\(|autocast|type_
 _WHOLE_NUMBERS = re.compile(r"token|input_ids|mask|text|position|index|graph|seq", re.IGNORECASE)
 
 
+_TYPES = {"double": "double", "float64": "double", "half": "half", "float16": "half", "bfloat16": "half"}
+"""Methods and types that are not float32."""
+
 _HALF = re.compile(r"fp16|bf16")
 """A script that says so trains in half precision."""
 
@@ -167,18 +170,40 @@ class BatchNotFloat32(Rule):
         for value, target in (*_model_inputs(script, step), *_loss_inputs(script, step)):
             made = step.bound.get(value.id, []) if isinstance(value, ast.Name) else [value]
             for node, method, inner in (part for whole in made for part in _chain(whole)):
-                half = method in ("half", "bfloat16") and not script.module.says(_HALF)
-                if (method == "double" or half) and id(node) not in seen and batch.is_raw(inner):
+                kind = _TYPES.get(method) or _asked_type(node)
+                half = kind == "half" and not script.module.says(_HALF)
+                if (kind == "double" or half) and id(node) not in seen and batch.is_raw(inner):
                     seen.add(id(node))
+                    typed = _as_float(node, inner)
                     yield self.finding(
                         place_of(step.module, node),
-                        fix=unsafe(replace(step.module, node, f"{ast.unparse(inner)}.float()")),
+                        fix=unsafe(replace(step.module, node, typed)),
                         object=step.function.name if step.function is not None else "",
                         value=ast.unparse(node),
                         read=ast.unparse(batch.reads[0]),
                         target=target,
-                        typed=f"{ast.unparse(inner)}.float()",
+                        typed=typed,
                     )
+
+
+def _as_float(call: ast.Call, inner: ast.expr) -> str:
+    """The call with float32 in place of the other type."""
+    text = ast.unparse(call)
+    types = "|".join(_TYPES)
+    if isinstance(call.func, ast.Attribute) and call.func.attr in ("to", "type"):
+        return re.sub(rf"\btorch\.({types})\b", "torch.float32", text)
+    return f"{ast.unparse(inner)}.float()"
+
+
+def _asked_type(call: ast.Call) -> str | None:
+    """What `.to("cuda", dtype=torch.float16)` and `.type(torch.double)` make of a value."""
+    if not isinstance(call.func, ast.Attribute) or call.func.attr not in ("to", "type"):
+        return None
+    for value in (*call.args, *(word.value for word in call.keywords if word.arg == "dtype")):
+        name = dotted_name(value) or ""
+        if name.startswith("torch.") and name[6:] in _TYPES:
+            return _TYPES[name[6:]]
+    return None
 
 
 def _returned_parts(step: Scope, read: DataRead) -> dict[str, ast.expr]:

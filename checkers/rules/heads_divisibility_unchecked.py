@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING
 
-from ..facts.module import ClassFacts, ModuleFacts
+from ..facts.module import ClassFacts
 from ..facts.nodes import walk
 from ..finding import Finding
-from ..project.project import Project
+from ..project.refused_heads import RefusedHeads, is_key_value
 from ..rule import Rule, Symptom
 from ..tpstate.events import Built
 from ..tpstate.fixes import either, lines_before, statement_of
@@ -38,7 +37,8 @@ class HeadsDivisibilityUnchecked(Rule):
         "Silent where the class, one of its bases, or a layer it gives the count to tests a remainder (for "
         "key/value heads: one that is not of the query heads alone), where `divide` is used, where the count is "
         "read from a configuration or another object, which may check itself, where a script or configuration "
-        "refuses such heads, and in vLLM and SGLang, which check when they start."
+        "refuses such heads, of this name or of one that is handed on under it, and in vLLM and SGLang, which "
+        "check when they start."
     )
     guide = "Principle 8: num_heads must be divisible by tp_size"
     fix_kind = "safe"
@@ -97,8 +97,8 @@ class HeadsDivisibilityUnchecked(Rule):
                 continue  # the heads of another object, which may check them
             holders = [entry for entry in mro(event.owner) if isinstance(entry, ClassFacts)]
             holders += _given(analysis, event.owner, event.name)
-            own = _key_value(event.name)
-            if analysis.project.knowledge(_Refusals).speaks(own):
+            own = is_key_value(event.name)
+            if analysis.project.knowledge(RefusedHeads).speaks(event.name, key_value=own):
                 continue
             if not any(_tests_remainder(holder, own) for holder in holders):
                 said.add((event.owner, event.name))
@@ -187,38 +187,6 @@ def _is_written(event: Divided) -> bool:
     return isinstance(node, ast.BinOp) or "//=" in event.site.module.lines[node.lineno - 1]
 
 
-def _key_value(text: str) -> bool:
-    """Whether a name is that of a count of key/value heads: checking the query heads says nothing of them."""
-    return re.search(r"kv|key|group", text) is not None
-
-
-_REFUSES = re.compile(
-    r"(?=[^#\n]*\b(?:assert|if|raise|elif|and)\b)[^#\n]*head[^%\n]*%[^\n]*(?:tp|tensor|parallel|world|mp_size|gpu)"
-)
-
-
-class _Refusals:
-    """Where a script or a configuration refuses heads that the TP size does not divide, before a model is built."""
-
-    def __init__(self, project: Project) -> None:
-        self._lines = [line for module in project.modules for line in self._of(project, module)]
-
-    @staticmethod
-    def _of(project: Project, module: ModuleFacts) -> Iterator[str]:
-        inside = [cls.node for cls in module.classes.values() if project.is_module_class(cls)]
-        lines = enumerate(module.lines, 1) if "head" in module.words else ()
-        for line, text in lines:
-            found = _REFUSES.match(text) if "%" in text and "head" in text else None
-            if found is not None and not any(
-                node.lineno <= line <= (node.end_lineno or line) for node in inside
-            ):
-                yield found[0]
-
-    def speaks(self, key_value: bool) -> bool:
-        """Whether it refuses such heads: those of the queries say nothing of the keys."""
-        return any(_key_value(line) or not key_value for line in self._lines)
-
-
 @cache
 def _tests_remainder(cls: ClassFacts, key_value: bool) -> bool:
     for node in walk(cls.node):
@@ -228,7 +196,7 @@ def _tests_remainder(cls: ClassFacts, key_value: bool) -> bool:
             and not isinstance(node.left, ast.Constant)
         ):
             names = ast.unparse(node)
-            if not key_value or _key_value(names) or "head" not in names:
+            if not key_value or is_key_value(names) or "head" not in names:
                 return True
         if isinstance(node, ast.Assert) and _multiplies_back(node.test, key_value):
             return True
@@ -247,4 +215,4 @@ def _multiplies_back(test: ast.expr, key_value: bool) -> bool:
     if not isinstance(test, ast.Compare) or not isinstance(test.ops[0], ast.Eq) or "head" not in text:
         return False
     products = [side for side in (test.left, *test.comparators) if isinstance(side, ast.BinOp)]
-    return any(isinstance(side.op, ast.Mult) for side in products) and (not key_value or _key_value(text))
+    return any(isinstance(side.op, ast.Mult) for side in products) and (not key_value or is_key_value(text))

@@ -117,22 +117,29 @@ class HeadsPerRankMissing(Rule):
                     asked.update({ast.unparse(target): _getter(node.value) for target in node.targets})
         for method in cls.methods.values():
             for node in walk(method):
-                if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.FloorDiv):
+                parts = _divided(node)
+                if parts is None:
                     continue
-                name = (
-                    _getter(node.right)
-                    if isinstance(node.right, ast.Call)
-                    else asked.get(ast.unparse(node.right), "")
-                )
-                if "head" in ast.unparse(node.left) and _OTHER.search(name):
+                left, right = parts
+                name = _getter(right) if isinstance(right, ast.Call) else asked.get(ast.unparse(right), "")
+                if "head" in ast.unparse(left) and _OTHER.search(name):
                     yield self.finding(
                         place_of(cls.module, node),
                         object=cls.name,
                         message="`%(left)s` is divided by what `%(name)s()` returns, which is not the TP size",
                         advice="Divide by `get_tensor_model_parallel_world_size()`.",
-                        left=ast.unparse(node.left),
+                        left=ast.unparse(left),
                         name=name,
                     )
+
+
+def _divided(node: ast.AST) -> tuple[ast.expr, ast.expr] | None:
+    """The two sides of `heads // size` and `divide(heads, size)`."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv):
+        return node.left, node.right
+    if isinstance(node, ast.Call) and len(node.args) == 2 and _getter(node) == "divide":
+        return node.args[0], node.args[1]
+    return None
 
 
 def _getter(call: ast.Call) -> str:

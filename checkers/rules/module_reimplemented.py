@@ -11,7 +11,7 @@ from ..facts.module import ClassFacts, ModuleFacts
 from ..finding import Evidence, Finding
 from ..language import tr
 from ..project.distributed import distributed_classes, original_of, original_path
-from ..project.project import Project
+from ..project.project import FunctionRef, Project
 from ..rule import Rule, Scope, Symptom
 from ..tpstate.callers import head
 from ..tpstate.events import Site
@@ -98,7 +98,7 @@ class ModuleReimplemented(Rule):
         )
         wanted = {name for module in owners for name in _definitions(project, module)}
         elsewhere: dict[str, list[tuple[ModuleFacts, Definition]]] = defaultdict(list)
-        for module in _others(project, owners):
+        for module in _others(project, owners, wanted):
             for name, node in _definitions(project, module, wanted).items():
                 elsewhere[name].append((module, node))
         for module in owners:
@@ -124,12 +124,15 @@ class ModuleReimplemented(Rule):
         )
 
 
-def _others(project: Project, owners: list[ModuleFacts]) -> Iterator[ModuleFacts]:
-    """Files that are not distributed: those that were read, and the originals of those that are."""
+def _others(project: Project, owners: list[ModuleFacts], wanted: set[str]) -> Iterator[ModuleFacts]:
+    """Files that are not distributed: those that were read, the originals of those that are, and what these import."""
     seen = {id(module) for module in owners}
     originals = [path for module in owners if (path := original_path(module.path)) is not None]
     read = [project.module_at(path) for path in originals if project.files.exists(path)]
-    for module in [*project.modules, *(module for module in read if module is not None)]:
+    known = [module for module in read if module is not None]
+    named = [project.resolve(module, name) for module in known for name in wanted & module.bindings.keys()]
+    known += [ref.module for ref in named if isinstance(ref, ClassFacts | FunctionRef)]
+    for module in [*project.modules, *known]:
         if id(module) not in seen and not project.is_framework(module):
             seen.add(id(module))
             yield module

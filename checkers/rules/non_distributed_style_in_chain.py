@@ -178,8 +178,8 @@ def _styles(analysis: Analysis) -> Styles:
 
 
 def _styled(event: Built, styles: Styles) -> ClassFacts | None:
-    """The class that a wrapper was asked for, by a style given as a keyword."""
-    style = event.keywords.get("style")
+    """The class that a wrapper was asked for by its style."""
+    style = event.obj.args.get("style")
     if event.obj.cls.facts is None or not isinstance(style, Const):
         return None
     return styles.get(id(event.obj.cls.facts), {}).get(str(style.value))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from ..facts.module import ClassFacts
 from ..facts.nodes import as_code, walk
 from ..finding import Finding, Fix
+from ..project.scopes import assignments
 from ..project.stage_classes import attributes_set, constructor, hidden_base, parameters
 from ..project.stages import Stage, Stages
 from ..rule import Rule, Symptom
@@ -118,7 +119,7 @@ class StageAttributeMissing(Rule):
             yield self.finding(
                 place_of(cls.module, node),
                 object=cls.name,
-                fix=unsafe(replace(cls.module, node.value, "None")),
+                fix=unsafe(replace(cls.module, node, "None")),
                 message="stage `%(cls)s` says that it takes the raw input, and it stands behind another stage",
                 advice="Write `self.pre_process = None`.",
                 cls=cls.name,
@@ -133,7 +134,7 @@ class StageAttributeMissing(Rule):
             yield self.finding(
                 place_of(cls.module, node),
                 object=cls.name,
-                fix=unsafe(replace(cls.module, node.value, "None")),
+                fix=unsafe(replace(cls.module, node, "None")),
                 message="stage `%(cls)s` says that it shares embedding and output weights, and it has none",
                 advice="Write `self.share_embeddings_and_output_weights = None`.",
                 cls=cls.name,
@@ -192,8 +193,9 @@ def _filled_elsewhere(analysis: Analysis, name: str) -> bool:
     return any(name in module.words and assigned.search(module.text) for module in analysis.project.modules)
 
 
-def _set_true(cls: ClassFacts, name: str) -> Iterator[ast.Assign]:
-    """`self.name = True` in a class."""
-    for node in walk(cls.node) if f"self.{name} = True" in cls.text else ():
-        if isinstance(node, ast.Assign) and as_code(node) == f"self.{name} = True":
-            yield node
+def _set_true(cls: ClassFacts, name: str) -> Iterator[ast.expr]:
+    """The `True` of `self.name = True` in a class, also of one among several that are set at once."""
+    for node in walk(cls.node) if f"self.{name}" in cls.text else ():
+        for target, value in assignments(node):
+            if as_code(target) == f"self.{name}" and isinstance(value, ast.Constant) and value.value is True:
+                yield value

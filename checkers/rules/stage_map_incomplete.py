@@ -13,7 +13,7 @@ from ..language import tr
 from ..project.project import Project, dotted_name
 from ..project.stage_maps import StageMap
 from ..project.stages import Stages
-from ..project.training import Training
+from ..project.training import Training, TrainingScript
 from ..rule import Rule, Symptom
 from ..spmd.axes import varies
 from ..spmd.frames import module_functions
@@ -87,7 +87,7 @@ class StageMapIncomplete(Rule):
             if found is None:
                 continue
             count = script.num_stages if script.num_stages is not None else max(found.entries) + 1
-            place = place_of(script.module, found.node)
+            place = place_of(found.module, found.node)
             configs = script.shape_configs
             evidence = tuple(
                 at(Site(script.module, config.node), tr("num_stages is %(count)s", count=count))
@@ -116,9 +116,9 @@ class StageMapIncomplete(Rule):
                     name=name,
                 )
                 yield self.finding(place, object=name, problem=text, last=count - 1)
-            for text in (*_repeated(analysis.project, found), *_exchanged(found)):
+            for text in (*_repeated(analysis.project, found), *_exchanged(found), *_cut_off(script, found)):
                 yield self.finding(place, problem=text, last=count - 1)
-            for key, axes in _asked_by_other_ranks(analysis.project, found):
+            for key, axes in _asked_by_other_ranks(script, found):
                 yield self.finding(
                     place_of(script.module, key),
                     problem=tr("is asked for the class of the %(axes)s rank", axes=text_of(axes)),
@@ -145,6 +145,18 @@ def _repeated(project: Project, found: StageMap) -> Iterator[str]:
             )
 
 
+def _cut_off(script: TrainingScript, found: StageMap) -> Iterator[str]:
+    """The last stages of a family whose first ones are all mapped, where no other map names them."""
+    family = script.family
+    if family is None or len(family.maps) != 1 or family.gaps:
+        return
+    mapped = {id(cls) for cls in found.entries.values()}
+    names = [stage.cls.name for stage in family.stages if id(stage.cls) not in mapped]
+    first = [id(stage.cls) for stage in family.stages[: len(found.entries)]]
+    if names and mapped == set(first):
+        yield tr("ends before `%(names)s`", names="`, `".join(names))
+
+
 def _exchanged(found: StageMap) -> Iterator[str]:
     """Classes that are numbered through, at ranks in another order."""
     names = {rank: cls.name for rank, cls in found.entries.items() if cls is not None}
@@ -169,12 +181,14 @@ def _exchanged(found: StageMap) -> Iterator[str]:
         )
 
 
-def _asked_by_other_ranks(project: Project, found: StageMap) -> Iterator[tuple[ast.expr, Axes]]:
+def _asked_by_other_ranks(script: TrainingScript, found: StageMap) -> Iterator[tuple[ast.expr, Axes]]:
     """Where the map is asked for a rank of a group whose ranks all hold the same stage."""
-    for frame in module_functions(project, found.module):
+    for frame in module_functions(script.project, script.module):
         for node in frame.scope.nodes:
             if isinstance(node, ast.Subscript):
                 held, key = node.value, node.slice
+            elif isinstance(node, ast.Call) and node.args and script.names(node.func, found):
+                held, key = node.func, node.args[0]  # a function that chooses the class
             elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
                 held, key = node.func.value, node.args[0]
                 if node.func.attr != "get":
@@ -182,7 +196,8 @@ def _asked_by_other_ranks(project: Project, found: StageMap) -> Iterator[tuple[a
             else:
                 continue
             values = [value for value, _ in frame.definitions(held)]
-            axes = varies(key, frame) if held is found.node or values == [found.node] else None
+            is_asked = held is found.node or values == [found.node] or script.names(held, found)
+            axes = varies(key, frame) if is_asked else None
             if axes and not axes & PP:
                 yield key, axes
 

@@ -14,7 +14,7 @@ from ..language import tr
 from ..project.boundary import Boundaries
 from ..project.flow import Seen
 from ..project.project import Project, dotted_name
-from ..project.registries import registries
+from ..project.registries import registries, written_style
 from ..project.stage_classes import is_declared
 from ..rule import Rule, Scope, Symptom
 from ..tpstate.fixes import add_import, framework_of, replace, unsafe
@@ -210,9 +210,7 @@ def _heavy_layers(project: Project, cls: ClassFacts) -> set[str]:
 
 def _checkpoints_itself(project: Project, cls: ClassFacts, call: ast.Call) -> bool:
     """Whether the class that a call builds, directly or by its style, checkpoints inside its forward."""
-    style = next(
-        (k.value.value for k in call.keywords if k.arg == "style" and isinstance(k.value, ast.Constant)), None
-    )
+    style = written_style(call)
     ref = project.resolve_expression(cls.module, call.func)
     made = [e.target for r in registries(project) for e in r.entries if e.style == style] if style else [ref]
     forwards = [project.method(found, "forward") for found in made if isinstance(found, ClassFacts)]

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ..facts.module import ClassFacts
+from ..facts.nodes import as_code, walk
 from ..finding import Finding
 from ..language import tr
-from ..project.boundary import Boundaries
+from ..project.boundary import Boundaries, Sent
+from ..project.scopes import assignments
 from ..rule import Rule, Symptom
 from ..tpstate.verdicts import place_of
 
@@ -106,7 +110,7 @@ class StagePassesNonTensor(Rule):
             if not flow.stage.family.ordered or flow.stage.is_last:
                 continue
             for sent in flow.sent():
-                kind = _KINDS.get(sent.origin.kind)
+                kind = _KINDS.get(sent.origin.kind) or _held(flow.stage.cls, sent)
                 if kind is not None and (sent.count > 1 or sent.origin.kind != "none"):
                     if sent.count == 1 and sent.origin.kind in ("list", "dict"):
                         continue
@@ -117,3 +121,21 @@ class StagePassesNonTensor(Rule):
                         kind=kind,
                         name=sent.name or tr("element %(index)s", index=sent.index),
                     )
+
+
+def _held(cls: ClassFacts, sent: Sent) -> str | None:
+    """What an attribute holds that is sent, where the class sets it once, to what is no tensor as it is written."""
+    if sent.origin.kind != "self" or "." in sent.origin.name:
+        return None
+    given = [
+        value
+        for node in walk(cls.node)
+        for target, value in assignments(node)
+        if as_code(target) == f"self.{sent.origin.name}"
+    ]
+    value = given[0] if len(given) == 1 else None
+    if isinstance(value, ast.Tuple | ast.List):
+        return _KINDS["tuple" if isinstance(value, ast.Tuple) else "list"]
+    if isinstance(value, ast.Constant) and type(value.value) in (int, float, str):
+        return _KINDS["text" if isinstance(value.value, str) else "number"]
+    return None

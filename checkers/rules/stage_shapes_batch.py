@@ -14,7 +14,8 @@ from ..files import disk
 from ..finding import Finding, Fix
 from ..language import tr
 from ..project.launch import launches
-from ..project.training import ShapeConfig, Training, TrainingScript, spelled_out, whole_number
+from ..project.spelled import spelled_out, whole_number
+from ..project.training import ShapeConfig, Training, TrainingScript
 from ..rule import Rule, Symptom
 from ..tpstate.fixes import replace, unsafe
 from ..tpstate.verdicts import place_of
@@ -110,10 +111,10 @@ def _batches(config: ShapeConfig) -> Iterator[tuple[ast.expr, int]]:
     boundaries = len(config.boundaries.elts) if config.boundaries is not None else 0
     for boundary in range(boundaries):
         for node in config.shapes(boundary) or ():
-            shape = spelled_out(node, config.scope)
+            shape = spelled_out(node, config.shape_scope)
             if shape is None or len(shape.elts) < 3:
                 continue
-            batch, second = (whole_number(entry, config.scope) for entry in shape.elts[:2])
+            batch, second = (whole_number(entry, config.shape_scope) for entry in shape.elts[:2])
             if batch is not None and (second is None or second >= batch):
                 yield node, batch
 
@@ -122,10 +123,10 @@ def _whole_steps(config: ShapeConfig) -> Iterator[tuple[ast.expr, ast.Attribute]
     """The first shape whose batch entry is the size of a global batch, with what is written for it."""
     for boundary in range(len(config.boundaries.elts) if config.boundaries is not None else 0):
         for node in config.shapes(boundary) or ():
-            shape = spelled_out(node, config.scope)
+            shape = spelled_out(node, config.shape_scope)
             entry = shape.elts[0] if shape is not None and len(shape.elts) > 2 else None
             if isinstance(entry, ast.Name):
-                entry = config.scope.value(entry.id)
+                entry = config.shape_scope.value(entry.id)
             if isinstance(entry, ast.Attribute) and entry.attr == "global_batch_size":
                 yield node, entry
                 return

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from ..finding import Evidence, Finding
 from ..language import counted, tr
 from ..project.boundary import Boundaries
+from ..project.spelled import spelled_out, whole_number
 from ..project.stages import Stage
-from ..project.training import ShapeConfig, Training, TrainingScript, spelled_out, whole_number
+from ..project.training import ShapeConfig, Training, TrainingScript
 from ..rule import Rule, Symptom
 from ..tpstate.verdicts import place_of
 
@@ -79,7 +80,7 @@ class StageShapesCount(Rule):
         self, analysis: Analysis, script: TrainingScript, config: ShapeConfig
     ) -> Iterator[Finding]:
         assert config.boundaries is not None
-        count, stages = len(config.boundaries.elts), whole_number(config.num_stages, config.scope)
+        count, stages = len(config.boundaries.elts), config.count
         if stages is not None and count != stages - 1:
             text = tr(
                 "stage_shapes has %(count)s boundaries, and %(stages)s stages have %(boundaries)s",
@@ -93,7 +94,7 @@ class StageShapesCount(Rule):
             shapes = config.shapes(rank)
             if shapes is None:
                 continue
-            if shapes and all(whole_number(shape, config.scope) is not None for shape in shapes):
+            if shapes and all(whole_number(shape, config.shape_scope) is not None for shape in shapes):
                 text = tr(
                     "the entry of boundary %(rank)s → %(following)s, %(entry)s, is one shape, not a list",
                     rank=rank,
@@ -102,7 +103,7 @@ class StageShapesCount(Rule):
                 )
                 yield self.finding(place_of(script.module, entry), problem=text)
                 continue
-            if any(spelled_out(shape, config.scope) is None for shape in shapes):
+            if any(spelled_out(shape, config.shape_scope) is None for shape in shapes):
                 continue
             for text, evidence in _differences(analysis, script, rank, len(shapes)):
                 yield self.finding(place_of(script.module, entry), problem=text, evidence=(evidence,))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import math
 
 from . import (
@@ -40,10 +41,14 @@ def math_of(interp: Interpreter, last: str, args: tuple[Value, ...], node: ast.e
                 )
         except (TypeError, ValueError, ArithmeticError):
             return UNKNOWN
-    items = indexing.as_seq(interp, args[0]) if last == "prod" and len(args) == 1 else None
-    factors = [poly_of(item) for item in items.items] if items is not None and items.rest is None else []
-    if factors and None not in factors:
-        return number(math.prod((poly for poly in factors if poly is not None), start=Poly.number(1)))
+    items = indexing.as_seq(interp, args[0]) if last in ("prod", "cumsum") and len(args) == 1 else None
+    parts = [poly_of(item) for item in items.items] if items is not None and items.rest is None else []
+    known = [part for part in parts if part is not None]
+    if known and len(known) == len(parts):
+        if last == "prod":
+            return number(math.prod(known, start=Poly.number(1)))
+        sums = itertools.accumulate(known)
+        return Heap("list", {"content": Seq(tuple(map(number, sums)))})
     first = poly_of(args[0]) if args else None
     if last in ("ceil", "floor", "prod") and first is not None and isinstance(args[0], Sym):
         if last == "floor":

@@ -9,12 +9,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ..facts.module import ClassFacts
 from ..project.boundary import Boundaries, Sent
 from ..project.config_reads import Configs
+from ..project.registries import registries, wrappers, written_style
 from ..project.scopes import Scope, all_arguments
+from ..project.spelled import spelled_out
 from ..project.stage_calls import build_call
 from ..project.stages import Stage
-from ..project.training import ShapeConfig, TrainingScript, spelled_out
+from ..project.training import ShapeConfig, TrainingScript
 from .script_values import ScriptValues
 
 _GRIDS = ("output_resolution", "input_resolution", "resolution")
@@ -58,12 +61,12 @@ class StageSizes:
         boundaries = self.config.boundaries.elts if self.config.boundaries is not None else []
         for boundary in range(len(boundaries)):
             for index, node in enumerate(self.config.shapes(boundary) or ()):
-                shape = spelled_out(node, self.config.scope)
+                shape = spelled_out(node, self.config.shape_scope)
                 if shape is not None:
                     yield Declared(shape, tuple(map(self._size, shape.elts)), boundary, index)
 
     def _size(self, node: ast.expr) -> int | None:
-        found = self.values.value(node, self.config.scope)
+        found = self.values.value(node, self.config.shape_scope)
         return found if type(found) is int else None
 
     def sent(self, boundary: int, index: int) -> Sent | None:
@@ -103,11 +106,12 @@ class StageSizes:
         call = scope.bound.get(f"self.{attr}", [])
         if len(call) != 1 or not isinstance(call[0], ast.Call):
             return None
-        given = {keyword.arg: keyword.value for keyword in call[0].keywords if keyword.arg}
+        given = self._named(scope, call[0])
         values = ScriptValues(self.project, None, self._arguments(stage, found[1]))
-        grids = _GRIDS[:1] if _changes_grid(attr, call[0], given) else _GRIDS
+        resamples = _changes_grid(attr, call[0], given)
+        grids = _GRIDS[:1] if resamples else _GRIDS
         grid = next((values.value(given[name], scope) for name in grids if name in given), None)
-        names = _WIDTHS[:1] if "output_resolution" in given or "in_dim" in given else _WIDTHS[1:]
+        names = _WIDTHS[:1] if resamples or "output_resolution" in given else _WIDTHS[1:]
         width = next((values.value(given[name], scope) for name in names if name in given), None)
         tokens = (
             math.prod(grid)
@@ -120,6 +124,21 @@ class StageSizes:
         return Made(
             tokens, width if type(width) is int else None, by, found[0].module.display, call[0].lineno
         )
+
+    def _named(self, scope: Scope, call: ast.Call) -> dict[str, ast.expr]:
+        """The arguments of a call that builds a module by their names; those behind a style by its class's."""
+        cls = self.project.resolve_expression(scope.module, call.func)
+        values = call.args
+        style = written_style(call)
+        if style is not None and cls in wrappers(self.project):
+            entries = [entry for table in registries(self.project) for entry in table.entries]
+            cls = next((entry.target for entry in entries if entry.style == style), None)
+            values = values[0 if any(word.arg == "style" for word in call.keywords) else 1 :]
+        made = self.project.method(cls, "__init__") if isinstance(cls, ClassFacts) else None
+        spec = made[1].args if made is not None else None
+        names = [arg.arg for arg in (*spec.posonlyargs, *spec.args)][1:] if spec is not None else []
+        given = dict(zip(names, values, strict=False))
+        return {**given, **{word.arg: word.value for word in call.keywords if word.arg}}
 
     def _arguments(self, stage: Stage, constructor: ast.FunctionDef) -> Mapping[str, Any]:
         """Constructor arguments by name: what the script gives, else plain defaults."""
@@ -162,6 +181,5 @@ class StageSizes:
 
 def _changes_grid(attr: str, call: ast.Call, given: Mapping[str, ast.expr]) -> bool:
     """Whether a submodule may send other tokens than it takes: what samples up or down names its input alone."""
-    style = given.get("style")
-    names = (attr, ast.unparse(call.func), style.value if isinstance(style, ast.Constant) else "")
+    names = (attr, ast.unparse(call.func), written_style(call) or "")
     return "in_dim" in given or any(_RESAMPLES.search(str(name).lower()) for name in names)

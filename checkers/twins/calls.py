@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 
 from ..facts.module import ClassFacts
 from ..project.project import FunctionRef
@@ -28,6 +29,7 @@ from .names import (
 from .nodes import Node
 from .simplify import binary, item
 
+_TEXT = re.compile(r"'\w+'$")
 _OPERATORS = frozenset("* + - / // @".split())
 
 
@@ -43,10 +45,24 @@ def trace_call(node: ast.Call, frame: Frame, trace: Trace) -> Node:
             return enter_super(func.attr, node, frame, trace)
     callee = trace(func, frame)
     args = [trace(arg, frame) for arg in node.args]
-    names = [""] * len(args) + [keyword.arg or "**" for keyword in node.keywords]
-    args += [trace(keyword.value, frame) for keyword in node.keywords]
-    spots: list[ast.AST] = [*node.args, *(keyword.value for keyword in node.keywords)]
+    names = [""] * len(args)
+    spots: list[ast.AST] = list(node.args)
+    for keyword in node.keywords:
+        for name, value in _named(keyword, trace(keyword.value, frame)):
+            names.append(name)
+            args.append(value)
+            spots.append(keyword.value)
     return apply(callee, args, names, spots, node, frame, trace)
+
+
+def _named(keyword: ast.keyword, value: Node) -> Iterator[tuple[str, Node]]:
+    """A keyword, or those that `**common` holds where the dict is written down."""
+    if keyword.arg is None and value.op == "dict" and all(map(_TEXT.match, value.names)):
+        yield from zip((name[1:-1] for name in value.names), value.args, strict=True)
+    elif keyword.arg is None and value.op == "f:dict" and all(value.names):
+        yield from zip(value.names, value.args, strict=True)
+    else:
+        yield keyword.arg or "**", value
 
 
 def apply(
@@ -213,7 +229,7 @@ def _built(
             places[index] if not label and index < len(places) else BOUND[kind].get(label, label)
             for index, label in enumerate(names)
         ]
-        kept = [index for index, label in enumerate(names) if label in places]
+        kept = [index for index, label in enumerate(names) if label in places or label == "**"]
         args, names = [args[index] for index in kept], [names[index] for index in kept]
         spots = [spots[index] for index in kept]
         value = ("parallel " if "Parallel" in name else "") + kind

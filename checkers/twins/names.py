@@ -17,6 +17,9 @@ SAME = frozenset(
 VIEWS = frozenset("reshape flatten unflatten squeeze unsqueeze".split())
 """Shapes that a stage or a rank may write otherwise."""
 
+TRAITS = frozenset("shape dtype device ndim requires_grad is_cuda".split())
+"""What two tensors can have in common without being the same."""
+
 ALIASES = {
     "view": "reshape", "view_as": "reshape", "reshape_as": "reshape", "concat": "cat", "concatenate": "cat",
     "mul": "*", "multiply": "*", "add": "+", "sub": "-", "subtract": "-", "div": "/", "divide": "//",

@@ -7,7 +7,7 @@ import pytest
 from onescience_check.checkers.report.model import Mark
 
 from .conftest import Tree, line
-from .small_model import SRC, STAGE_FILES, TRAIN, YAML
+from .small_model import FILES, SRC, STAGE_FILES, TRAIN, YAML
 
 
 def test_no_training_script(tree: Tree) -> None:
@@ -127,3 +127,26 @@ def test_a_file_that_cannot_be_read_is_named(tree: Tree) -> None:
     report = tree.report()
     assert any(STAGE_FILES[1] in text for text in report.skipped)
     assert report.models == () or report.models[0].ready is not True
+
+
+def test_what_stages_have_in_common_is_no_model(tree: Tree) -> None:
+    for name in STAGE_FILES:
+        text = (tree.root / name).read_text("utf-8")
+        start = text.index("    def set_input_tensor")
+        text = text.replace(text[start : text.index("    def forward")], "")
+        tree.write(name, "from .tiny_stage import TinyStage\n" + text.replace("(nn.Module)", "(TinyStage)"))
+    tree.write(
+        f"{SRC}/models/tiny_distributed/tiny_stage.py",
+        "from torch import nn\n\n\nclass TinyStage(nn.Module):\n"
+        "    def set_input_tensor(self, input_tensor):\n        self.input_tensor = input_tensor\n",
+    )
+    assert [model.name for model in tree.report().models] == ["Tiny"]
+
+
+def test_a_pair_whose_widths_cannot_be_compared_is_open(tree: Tree) -> None:
+    name = next(name for name in FILES if "RowParallelLinear(" in FILES[name])
+    text = (tree.root / name).read_text("utf-8")
+    start = text.index("RowParallelLinear(", text.index("class "))
+    given = text[start:].split("(", 1)[1].lstrip().split(",")[0]
+    tree.write(name, f"{text[:start]}{text[start:].replace(given, f'{given} // 3 * 2', 1)}")
+    assert line(tree.model(), "Two layers in a row").mark is not Mark.YES
