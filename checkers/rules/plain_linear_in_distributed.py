@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -9,11 +10,12 @@ from ..facts.module import ClassFacts
 from ..finding import Finding
 from ..language import tr
 from ..project.project import External
+from ..project.stage_classes import constructor, parameters
 from ..project.stages import Stages
 from ..rule import Rule, Scope, Symptom
 from ..tpstate.inputs import layer_row
 from ..tpstate.provider_table import COLUMN, ROW
-from ..tpstate.values import Const, Obj, Value
+from ..tpstate.values import Const, Obj, Sym, Value
 from ..tpstate.verdicts import site_place
 
 if TYPE_CHECKING:
@@ -83,7 +85,11 @@ class PlainLinearInDistributed(Rule):
             if not is_meant or cls.name in allowed:
                 continue
             for name, value in obj.attrs.items():
-                if not isinstance(value, Obj) or value.made_at is None or _is_small(value, smallest):
+                if (
+                    not isinstance(value, Obj)
+                    or value.made_at is None
+                    or _is_small(analysis, cls, value, smallest)
+                ):
                     continue
                 kind = self._kind(analysis, value)
                 if kind.endswith("MultiheadAttention") and _has_parallel(obj):
@@ -114,10 +120,18 @@ def _has_parallel(obj: Obj) -> bool:
     return any(row is not None and row.kind in (COLUMN, ROW) for row in rows)
 
 
-def _is_small(value: Obj, limit: int) -> bool:
+def _is_small(analysis: Analysis, cls: ClassFacts, value: Obj, limit: int) -> bool:
+    """Whether a side of a layer is below a limit: as it is written, or by the default of its parameter."""
+    init = constructor(analysis.project, cls)
+    defaults = parameters(init[1]) if init is not None else {}
     sizes: list[Value] = [
         value.args[key] for key in ("0", "1", "in_features", "out_features") if key in value.args
     ]
-    return any(
-        isinstance(size, Const) and isinstance(size.value, int) and size.value < limit for size in sizes
-    )
+    for size in sizes:
+        number = size.value if isinstance(size, Const) else None
+        if isinstance(size, Sym):
+            default = defaults.get(str(size.poly))
+            number = default.value if isinstance(default, ast.Constant) else None
+        if isinstance(number, int) and number < limit:
+            return True
+    return False
