@@ -184,7 +184,9 @@ def _arguments(node: ast.AST) -> list[str]:
 def _is_written(event: Divided) -> bool:
     """Whether the division stands in the code: `heads // tp`, `heads //= tp`."""
     node = event.site.node
-    return isinstance(node, ast.BinOp) or "//=" in event.site.module.lines[node.lineno - 1]
+    if isinstance(node, ast.BinOp):
+        return isinstance(node.op, ast.FloorDiv)  # `ceil(heads / tp)` rounds up
+    return "//=" in event.site.module.lines[node.lineno - 1]
 
 
 @cache
