@@ -233,4 +233,12 @@ NONLINEAR = frozenset(row.name for row in OPERATORS.values() if row.linear is Fa
 
 WHOLE = {row.name: row.over for row in OPERATORS.values() if row.runs_over}
 
-METHODS = frozenset(OPERATORS) - _that("whole") | {"matmul", "bmm", "mm", "new_zeros"}
+METHODS = frozenset(OPERATORS) - _that("whole") | {
+    "matmul",
+    "bmm",
+    "mm",
+    "new_empty",
+    "new_full",
+    "new_ones",
+    "new_zeros",
+}

@@ -6,6 +6,7 @@ import ast
 
 from ..language import tr
 from . import (
+    buffers,
     calls,
     dimensions,
     marks,
@@ -131,6 +132,10 @@ def method(
     interp: Interpreter, tensor: Tensor, name: str, args: tuple[Value, ...], kwargs: Kwargs, node: ast.expr
 ) -> Value:
     """`tensor.name(...)`"""
+    if name.startswith("new_") and args:
+        sizes = dimensions.listed(interp, args[:1] if name == "new_full" else args) or ()
+        dims = tuple(size if isinstance(size, Const | Sym) else UNKNOWN for size in sizes)
+        return buffers.made(interp, dims, node)
     return function(interp, name, (tensor, *args), kwargs, node, is_method=True)
 
 
