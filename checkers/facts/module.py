@@ -58,6 +58,15 @@ class ClassFacts:
         return self.module.text_of(self.node)
 
     @cached_property
+    def words(self) -> str:
+        """Each word of the source once."""
+        return words_of(self.text)
+
+    def says(self, pattern: re.Pattern[str]) -> bool:
+        """Whether the source holds a match."""
+        return holds(pattern, self.text, self.words)
+
+    @cached_property
     def of_self(self) -> list[tuple[ast.Attribute, ast.FunctionDef]]:
         """Every `self.name` of the methods, with its method; a static method's `self` is whatever it is given."""
         return [
@@ -67,6 +76,7 @@ class ClassFacts:
             for node in sorted(_of_self(method), key=lambda node: (node.lineno, node.col_offset))
         ]
 
+    @cached_property
     def is_dataclass(self) -> bool:
         return any("dataclass" in ast.unparse(decorator) for decorator in self.node.decorator_list)
 

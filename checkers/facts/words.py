@@ -32,6 +32,16 @@ def holds(pattern: re.Pattern[str], text: str, words: str) -> bool:
     return any(first in words and search(searched) is not None for first, search in _searches(pattern))
 
 
+def lines_of(pattern: re.Pattern[str], text: str) -> list[int]:
+    """The numbers of the lines where a match begins."""
+    found, number, start = [], 1, 0
+    for match in pattern.finditer(text):
+        number += text.count("\n", start, match.start())
+        start = match.start()
+        found.append(number)
+    return found
+
+
 @cache
 def _searches(pattern: re.Pattern[str]) -> tuple[tuple[str, Callable[[str], re.Match[str] | None]], ...]:
     """Searches, one of which finds something where the pattern would, each with a word it begins with or a part of one.

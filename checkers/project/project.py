@@ -75,6 +75,7 @@ class Project:
         self._resolved: dict[tuple[int, str], Ref | None] = {}
         self._mro: dict[int, tuple[ClassFacts | External, ...]] = {}
         self._framework: dict[ModuleFacts, bool] = {}
+        self._module_classes: dict[int, bool] = {}
         self._known: dict[Callable[[Project], Any], Any] = {}
         self.modules: list[ModuleFacts] = []
         self.read_for_analysis: list[ModuleFacts] | None = None
@@ -281,12 +282,15 @@ class Project:
 
     def is_module_class(self, cls: ClassFacts) -> bool:
         """Whether the class is a torch.nn.Module, as far as its visible bases tell."""
-        return any(
-            "forward" in entry.methods
-            if isinstance(entry, ClassFacts)
-            else entry.dotted.rsplit(".", 1)[-1] in _MODULE_CLASSES
-            for entry in self.mro(cls)
-        )
+        known = self._module_classes.get(id(cls))
+        if known is None:
+            known = self._module_classes[id(cls)] = any(
+                "forward" in entry.methods
+                if isinstance(entry, ClassFacts)
+                else entry.dotted.rsplit(".", 1)[-1] in _MODULE_CLASSES
+                for entry in self.mro(cls)
+            )
+        return known
 
 
 def dotted_name(node: ast.AST) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import cache
 
 from . import moves
 from .choices import Choice, alternatives
@@ -71,6 +72,17 @@ def called_name(node: ast.expr) -> str:
     return func.id if isinstance(func, ast.Name) else ""
 
 
+@cache
+def _said(name: str) -> tuple[bool, bool, bool]:
+    """Whether a name is that of an attention, an activation, a rotary embedding."""
+    name = name.lower()
+    return (
+        _CALLED.search(name) is not None,
+        _ACTIVATES.search(name) is not None,
+        _ROTATES.search(name) is not None,
+    )
+
+
 def by_name(
     interp: Interpreter, result: Value, args: tuple[Value, ...], kwargs: Kwargs, node: ast.Call
 ) -> Value:
@@ -78,20 +90,24 @@ def by_name(
     and keys."""
     if type(result) in _CLOSED or not (args or kwargs):
         return result
+    name = called_name(node)
+    attends, activates, rotates = _said(name)
+    attends = attends or (len(kwargs) > 2 and any(names <= kwargs.keys() for names in _PARTS))
+    if not (attends or activates or rotates):
+        return result
     leaves = [leaf for _, leaf in alternatives(result)] if isinstance(result, Choice) else [result]
     is_pair = any(map(_is_open_pair, leaves))
     if not (is_pair or any(map(_is_open, leaves))):
         return result
-    name = called_name(node).lower()
-    if _CALLED.search(name) or any(names <= kwargs.keys() for names in _PARTS):
+    if attends:
         query = _argument(node, args, kwargs, _QUERY) or _joined(interp, kwargs)
         query = query or (args[0] if len(args) >= 3 else None)
         return (
             of_query(interp, result, query) if query is not None and len(args) + len(kwargs) >= 3 else result
         )
-    if _ACTIVATES.search(name) and args and not is_pair:
+    if activates and args and not is_pair:
         return of_query(interp, result, args[0])
-    if _ROTATES.search(name):
+    if rotates:
         turned = [
             value for value in (_argument(node, args, kwargs, word) for word in (_QUERY, _KEY)) if value
         ]

@@ -10,6 +10,7 @@ from ..language import tr
 from ..project.project import NamespaceRef
 from . import building, calls, expressions, lookups, tensors
 from .callables import Bound, Func, ObjMethod, Partial, Super
+from .choices import Choice
 from .events import NoneUsed, PairUsed, TensorKeyed
 from .frames import Frame
 from .groups import is_size_of_group
@@ -60,8 +61,15 @@ def tags_for(name: str) -> tuple[str, ...]:
 
 def read(interp: Interpreter, frame: Frame, owner: Value, attr: str, node: ast.expr) -> Value:
     """`owner.attr`"""
-    if isinstance(owner, Obj):
-        return _of_object(interp, frame, owner, attr, node)
+    kind = type(owner)
+    if kind is Obj:
+        return _of_object(interp, frame, owner, attr, node)  # type: ignore[arg-type]
+    if kind is Known:
+        return lookups.external(f"{owner.dotted}.{attr}")  # type: ignore[attr-defined]
+    if kind is Unknown:
+        return Sym.named(attr, TP) if attr in TP_SIZE_NAMES else UNKNOWN
+    if kind is Sym:
+        return _field(_short(owner), attr, node)  # type: ignore[arg-type]
     if isinstance(owner, Tensor):
         if attr == "get" and owner.tag == "argument":
             return UNKNOWN  # an argument that is a dict after all
@@ -72,12 +80,8 @@ def read(interp: Interpreter, frame: Frame, owner: Value, attr: str, node: ast.e
         return tensors.attribute(interp, owner, attr, node)
     if isinstance(owner, Mod):
         return _of_module(interp, frame, owner, attr)
-    if isinstance(owner, Known):
-        return lookups.external(f"{owner.dotted}.{attr}")
     if isinstance(owner, Cls):
         return _of_class(interp, owner, attr)
-    if isinstance(owner, Sym):
-        return _field(_short(owner), attr, node)
     if isinstance(owner, Heap):
         return ObjMethod(owner, attr)
     if isinstance(owner, Pair):
@@ -95,8 +99,6 @@ def read(interp: Interpreter, frame: Frame, owner: Value, attr: str, node: ast.e
         return owner.func
     if isinstance(owner, Seq):
         return ObjMethod(owner, attr)
-    if isinstance(owner, Unknown) and attr in TP_SIZE_NAMES:
-        return Sym.named(attr, TP)
     return UNKNOWN
 
 
@@ -105,8 +107,9 @@ def _short(owner: Sym) -> str:
 
 
 def _of_object(interp: Interpreter, frame: Frame, owner: Obj, attr: str, node: ast.expr) -> Value:
-    if attr in owner.attrs:
-        return interp.settle(owner.attrs[attr])
+    held = owner.attrs.get(attr)
+    if held is not None:
+        return interp.settle(held) if type(held) is Choice else held
     if attr in ADDS_A_CHILD:
         return ObjMethod(owner, attr)
     if is_spec(owner) and attr in owner.args:

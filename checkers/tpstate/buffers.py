@@ -40,7 +40,10 @@ def filled(
     if isinstance(callee, Known) and callee.dotted.startswith("torch.") and ".ops." not in callee.dotted:
         return None
     given = [*args, *kwargs.values()]
-    if not any(type(value) is Tensor and value.role == ROLE for value in given):
+    for value in given:
+        if type(value) is Tensor and value.role == ROLE:
+            break
+    else:
         return None
     parts = [*node.args, *(keyword.value for keyword in node.keywords if keyword.arg is not None)]
     if len(parts) != len(given) or not any(_is_empty(value) for value in given):

@@ -44,7 +44,7 @@ def construct(
     if row is not None and not as_root:
         layers.build_parallel(interp, obj, row, args, kwargs, node)
         return obj
-    if cls.facts.is_dataclass():
+    if cls.facts.is_dataclass:
         _fill_dataclass(interp, obj, cls.facts, args, kwargs)
         return obj
     method = interp.project.method(cls.facts, "__init__")

@@ -41,6 +41,7 @@ from .values import (
     Sym,
     Table,
     Tensor,
+    Unknown,
     Value,
 )
 
@@ -64,14 +65,20 @@ def _unpack(interp: Interpreter, value: Value, kwargs: Kwargs) -> None:
 
 def call_node(interp: Interpreter, frame: Frame, node: ast.Call) -> Value:
     """Evaluate a call expression."""
-    if isinstance(node.func, ast.Name) and node.func.id == "super" and "super" not in frame.vars:
+    func = node.func
+    name = func.attr if type(func) is ast.Attribute else func.id if type(func) is ast.Name else ""
+    if name == "super" and type(func) is ast.Name and "super" not in frame.vars:
         return _super(interp, frame, node)
-    size = groups.size_asked(node, _builds_module(interp, frame))
-    if size is not None:
-        return size
-    callee = expressions.evaluate(interp, frame, node.func)
-    found = expressions.elements(interp, frame, node.args)
-    args, open_args = found.items, found.rest
+    if name in groups.SIZE_ASKED:
+        size = groups.size_asked(node, _builds_module(interp, frame))
+        if size is not None:
+            return size
+    callee = expressions.evaluate(interp, frame, func)
+    args: tuple[Value, ...] = ()
+    open_args: Value | None = None
+    if node.args:
+        found = expressions.elements(interp, frame, node.args)
+        args, open_args = found.items, found.rest
     kwargs: Kwargs = {}
     for keyword in node.keywords:
         value = expressions.evaluate(interp, frame, keyword.value)
@@ -83,6 +90,8 @@ def call_node(interp: Interpreter, frame: Frame, node: ast.Call) -> Value:
         kwargs.setdefault(OPEN, UNKNOWN)
         kwargs["*"] = open_args
     result = call(interp, callee, args, kwargs, node)
+    if not (args or kwargs):
+        return result
     buffers.overwritten(interp, frame, node)
     left = buffers.filled(interp, frame, callee, node, args, kwargs)
     return attention.by_name(interp, buffers.returned(result, left), args, kwargs, node)
@@ -117,6 +126,11 @@ def call(
         callee = interp.settle(callee)
         if isinstance(callee, Choice):
             return interp.lift(lambda value: call(interp, value, args, kwargs, node), callee)
+    kind = type(callee)
+    if kind is Known:
+        return library_calls.call_known(interp, callee.dotted, args, kwargs, node)  # type: ignore[attr-defined]
+    if kind is Unknown or kind is Sym:
+        return unknown_call(interp, callee, args, node, kwargs)
     if isinstance(callee, Func):
         tokens.note_loss(interp, getattr(callee.node, "name", ""), args, node)
         return running.run_function(interp, callee, args, kwargs, node)
@@ -129,8 +143,6 @@ def call(
         return building.construct(interp, callee, args, kwargs, node)
     if isinstance(callee, Obj):
         return building.call_object(interp, callee, args, kwargs, node)
-    if isinstance(callee, Known):
-        return library_calls.call_known(interp, callee.dotted, args, kwargs, node)
     if isinstance(callee, TensorMethod):
         return tensors.method(interp, callee.owner, callee.name, args, kwargs, node)
     if isinstance(callee, ObjMethod):

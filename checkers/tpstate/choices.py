@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from .states import State
-from .values import MAX_NESTED, UNKNOWN, Tensor, Value, nested
+from .values import MAX_NESTED, UNKNOWN, Tensor, Value
 
 
 @dataclass(unsafe_hash=True, slots=True)
@@ -18,8 +18,8 @@ class Choice(Value):
     other: Value
 
     @property
-    def nested(self) -> int:
-        return nested(self.then) + nested(self.other)
+    def nested(self) -> int:  # type: ignore[override]
+        return self.then.nested + self.other.nested
 
 
 def choose(key: str, then: Value, other: Value) -> Value:
@@ -28,7 +28,7 @@ def choose(key: str, then: Value, other: Value) -> Value:
         return then
     if isinstance(then, Tensor) and isinstance(other, Tensor) and _differ_in_tokens(key, then, other):
         return then
-    if leaves(then) + leaves(other) > 8 or nested(then) + nested(other) > MAX_NESTED:
+    if then.nested + other.nested > MAX_NESTED or leaves(then) + leaves(other) > 8:
         then, other = _shared(then), _shared(other)
         whole = _shared(Choice(key, then, other))
         return Choice(key, then, other) if whole is UNKNOWN and then != other else whole
@@ -44,7 +44,7 @@ def _differ_in_tokens(key: str, then: Tensor, other: Tensor) -> bool:
 def _shared(value: Value) -> Value:
     """What a split or whole tensor is whichever way the conditions go; UNKNOWN where the sides disagree."""
     if not isinstance(value, Choice):
-        return value if nested(value) <= MAX_NESTED // 2 else UNKNOWN
+        return value if value.nested <= MAX_NESTED // 2 else UNKNOWN
     tensors = [leaf for _, leaf in alternatives(value)]
     first = tensors[0]
     if not isinstance(first, Tensor) or first.state is State.PARTIAL:
@@ -61,7 +61,7 @@ def _shared(value: Value) -> Value:
 
 
 def leaves(value: Value) -> int:
-    return leaves(value.then) + leaves(value.other) if isinstance(value, Choice) else 1
+    return leaves(value.then) + leaves(value.other) if type(value) is Choice else 1
 
 
 def alternatives(value: Value) -> Iterator[tuple[dict[str, bool], Value]]:

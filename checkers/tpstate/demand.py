@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from ..facts.module import ClassFacts, Import, ModuleFacts
+from ..facts.words import lines_of
 from ..project.project import External, FunctionRef, Project, ValueRef
 from .providers import provider_for
 
@@ -35,16 +36,22 @@ def worth_running(project: Project) -> tuple[list[ClassFacts], set[int]]:
     modules = [
         cls for cls in project.classes() if not vendored.search(cls.module.name) and _is_module(project, cls)
     ]
-    texts = {id(cls): cls.text for cls in modules}
-    words = {key: set(re.findall(r"[A-Za-z_]\w*", text)) for key, text in texts.items()}
+    words = {id(cls): names_in(cls) for cls in modules}
     made = _through_makers(project, modules, words)
-    chosen = _closure(modules, words, made | {key for key, text in texts.items() if _WORDS.search(text)})
+    chosen = _closure(modules, words, made | {id(cls) for cls in modules if cls.says(_WORDS)})
     parallel = _closure(
         [cls for cls in modules if not cls.name.startswith("One")],
         words,
-        made | {key for key, text in texts.items() if _PARALLEL_WORDS.search(text)},
+        made | {id(cls) for cls in modules if cls.says(_PARALLEL_WORDS)},
     )
     return [cls for cls in modules if id(cls) in chosen], parallel
+
+
+def names_in(cls: ClassFacts) -> set[str]:
+    """Each name that the text of a class holds, also in comments and strings."""
+    if not cls.text.isascii():
+        return set(re.findall(r"[A-Za-z_]\w*", cls.text))
+    return {word if word[0] > "9" else word.lstrip("0123456789") for word in cls.words.split("\n") if word}
 
 
 def _copied(prefix: str) -> str:
@@ -96,17 +103,18 @@ def _makers(module: ModuleFacts) -> set[str]:
     names of a layer class, tables and partials of them."""
     if not module.says(_LAYERS):
         return set()
+    lines = lines_of(_LAYERS, module.text)
     found = set()
     for name, bindings in module.bindings.items():
         for binding in bindings:
             value = binding.value
-            if isinstance(value, Import):
-                text = value.attr or ""
-            elif isinstance(value, ClassFacts):
+            if isinstance(value, ClassFacts):
                 continue
+            if isinstance(value, Import):
+                makes = _LAYERS.search(value.attr or "") is not None
             else:
-                text = module.text_of(value)
-            if _LAYERS.search(text) and not _WORDS.search(name):
+                makes = any(value.lineno <= line <= (value.end_lineno or value.lineno) for line in lines)
+            if makes and not _WORDS.search(name):
                 found.add(name)
     return found
 
@@ -137,7 +145,7 @@ class Demand:
         return self._known[id(cls)]
 
     def _matters(self, cls: ClassFacts) -> bool:
-        if id(cls) in self._chosen or _MATTERS.search(cls.text):
+        if id(cls) in self._chosen or cls.says(_MATTERS):
             return True
-        used = set(re.findall(r"[A-Za-z_]\w*", cls.text)) & self._names
+        used = names_in(cls) & self._names
         return any(word in cls.module.bindings for word in used)

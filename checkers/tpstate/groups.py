@@ -42,6 +42,10 @@ def is_of_other_axis(node: ast.expr) -> bool:
     return bool(given) and _OTHER_GROUP.search(as_code(given[0])) is not None
 
 
+SIZE_ASKED = frozenset(("size", "get_pg_size", "get_world_size"))
+"""Names of what asks for the size of a group."""
+
+
 def size_asked(node: ast.Call, builds: bool) -> Value | None:
     """The TP size where a call asks a group for it: `self.tp_group.size()`, `get_pg_size(pg_collection.tp)`.
 

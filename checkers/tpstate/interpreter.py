@@ -201,7 +201,7 @@ class Interpreter:
         goes = (results[0][0], results[1][0])
         for mark, (target, name, old) in marks.items():
             values = [side.get(mark, old) for side in kept]
-            if goes == (True, True):
+            if goes[0] and goes[1]:
                 left, right = values
                 if left is None or right is None:
                     value = left if left is not None else right
@@ -209,7 +209,7 @@ class Interpreter:
                     value = choose(key, left, right)
             else:
                 value = values[0] if goes[0] else values[1]
-            if value is not None and any(goes):
+            if value is not None and (goes[0] or goes[1]):
                 self.write(target, name, value)
         if goes[0] != goes[1]:
             self.branch.update(implied(key, goes[0]))
@@ -283,7 +283,7 @@ class Interpreter:
         side = self.branch.get(key)
         if side is None:
             side = self.choice.get(key)
-        if self.reads:
+        if self.reads and key not in self.reads[-1].seen:
             self.reads[-1].note(key)
         if side is not None or key[:1] not in "n(":
             return side

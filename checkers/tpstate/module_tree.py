@@ -148,7 +148,7 @@ class ModuleTree:
                         )
                     continue
                 if held.cls.facts is not None:
-                    if held.cls.facts.is_dataclass() or not self.project.is_module_class(held.cls.facts):
+                    if held.cls.facts.is_dataclass or not self.project.is_module_class(held.cls.facts):
                         continue
                 module = self._module(held, name, depth)
                 module = replace(module, site=self._written(obj, attr, module.site), condition=condition)

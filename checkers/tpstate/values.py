@@ -31,6 +31,9 @@ class Value:
 
     __slots__ = ()
 
+    nested: int = 0
+    """How many sequences are met in walking it."""
+
 
 @dataclass(unsafe_hash=True, slots=True)
 class Unknown(Value):
@@ -91,9 +94,9 @@ class Seq(Value):
     nested: int = field(default=1, init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        inside = 1 if self.rest is None else 1 + nested(self.rest)
+        inside = 1 if self.rest is None else 1 + self.rest.nested
         for item in self.items:
-            inside += nested(item)
+            inside += item.nested
         if inside > MAX_NESTED:
             self.items, self.rest = (), UNKNOWN
         elif inside > 1:
@@ -102,11 +105,6 @@ class Seq(Value):
     def sample(self, limit: int = 64) -> list[Value]:
         """The items to run a loop over: the known ones, then two of the unknown number."""
         return [*self.items[:limit], *([self.rest] * 2 if self.rest is not None else [])]
-
-
-def nested(value: Value) -> int:
-    """How many sequences are met in walking a value."""
-    return int(getattr(value, "nested", 0))
 
 
 @dataclass(unsafe_hash=True, slots=True)
