@@ -129,9 +129,7 @@ class Configs:
             return
         for scope in self.script.scopes:
             inner: set[int] = set()
-            guarded = {
-                id(node) for tried in scope.nodes if isinstance(tried, ast.Try) for node in walk(tried)
-            }
+            guarded = {id(node) for tried in scope.of(ast.Try) for node in walk(tried)}
             for node in scope.nodes:
                 if not isinstance(node, ast.Attribute | ast.Subscript) or id(node) in inner:
                     continue

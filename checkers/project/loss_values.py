@@ -154,12 +154,7 @@ def keeps_graph(node: ast.expr, loss: ast.expr, scope: Scope) -> bool:
         "stack",
     ):
         return False
-    around = [
-        as_code(part.context_expr)
-        for other in scope.nodes
-        if isinstance(other, ast.With)
-        for part in other.items
-    ]
+    around = [as_code(part.context_expr) for other in scope.of(ast.With) for part in other.items]
     if any("no_grad" in text or "inference_mode" in text for text in around):
         return False
     parts = node.args[0].elts if node.args and isinstance(node.args[0], ast.List | ast.Tuple) else []

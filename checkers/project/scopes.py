@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from functools import cached_property
+from typing import Any, TypeVar, overload
 
 from ..facts.module import ModuleFacts
 from ..facts.nodes import children
@@ -17,7 +18,10 @@ _CLOSED = frozenset((ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.La
 _ENDS = _CLOSED | {ast.Name, ast.Constant, ast.Pass, ast.Break, ast.Continue}
 """What has nothing in it, or nothing of the same function."""
 
-_BINDING = frozenset((ast.Assign, ast.AnnAssign, ast.AugAssign, ast.NamedExpr, ast.For, ast.withitem))
+_BINDING = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.NamedExpr, ast.For, ast.withitem)
+
+N = TypeVar("N", bound=ast.AST)
+M = TypeVar("M", bound=ast.AST)
 
 
 class Scope:
@@ -27,6 +31,7 @@ class Scope:
         self, module: ModuleFacts, function: ast.FunctionDef | None = None, outer: Scope | None = None
     ) -> None:
         self.module, self.function, self.outer = module, function, outer
+        self._kinds: dict[tuple[type[ast.AST], ...], list[Any]] = {}
 
     @property
     def body(self) -> list[ast.stmt]:
@@ -37,18 +42,29 @@ class Scope:
         """Everything in the scope, without the insides of its functions and classes, in source order."""
         return [node for statement in self.body for node in own_nodes(statement)]
 
-    @cached_property
+    @overload
+    def of(self, first: type[N], /) -> list[N]: ...
+    @overload
+    def of(self, first: type[N], second: type[M], /) -> list[N | M]: ...
+    @overload
+    def of(self, *kinds: type[ast.AST]) -> list[Any]: ...
+    def of(self, *kinds: type[ast.AST]) -> list[Any]:
+        """Those of some kinds, in source order; not to be changed."""
+        found = self._kinds.get(kinds)
+        if found is None:
+            found = self._kinds[kinds] = [node for node in self.nodes if type(node) in kinds]
+        return found
+
+    @property
     def calls(self) -> list[ast.Call]:
         """The calls among them."""
-        return [node for node in self.nodes if type(node) is ast.Call]
+        return self.of(ast.Call)
 
     @cached_property
     def bound(self) -> dict[str, list[ast.expr]]:
         """Every expression a name, or a dotted name, is assigned in this scope; unpacking leaves an opaque entry."""
         found: dict[str, list[ast.expr]] = {}
-        for node in self.nodes:
-            if type(node) not in _BINDING:
-                continue
+        for node in self.of(*_BINDING):
             for target, value in assignments(node):
                 name = dotted_name(target)
                 if name is not None:
@@ -58,9 +74,7 @@ class Scope:
     @cached_property
     def functions(self) -> dict[str, Scope]:
         """Functions defined directly in this scope."""
-        return {
-            node.name: Scope(self.module, node, self) for node in self.nodes if type(node) is ast.FunctionDef
-        }
+        return {node.name: Scope(self.module, node, self) for node in self.of(ast.FunctionDef)}
 
     @cached_property
     def parameters(self) -> list[str]:

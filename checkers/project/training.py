@@ -65,7 +65,7 @@ class TrainingScript:
     @cached_property
     def calls(self) -> list[tuple[ast.Call, Scope]]:
         """Every call of the script with the function it stands in."""
-        return [(node, scope) for scope in self.scopes for node in scope.nodes if isinstance(node, ast.Call)]
+        return [(node, scope) for scope in self.scopes for node in scope.calls]
 
     # -- pretrain ----------------------------------------------------------------------------------------------
 

@@ -208,11 +208,7 @@ def _asked_type(call: ast.Call) -> str | None:
 
 def _returned_parts(step: Scope, read: DataRead) -> dict[str, ast.expr]:
     """The names that the step unpacks the parts of a batch into, and what the reading function returns for each."""
-    returns = [
-        part.value
-        for part in read.scope.nodes
-        if isinstance(part, ast.Return) and isinstance(part.value, ast.Tuple)
-    ]
+    returns = [part.value for part in read.scope.of(ast.Return) if isinstance(part.value, ast.Tuple)]
     tuples = [value for value in returns if not all(is_none(part) for part in value.elts)]
     for node in step.nodes:
         if isinstance(node, ast.Assign) and node.value is read.call and len(tuples) == 1:

@@ -165,8 +165,8 @@ class BroadcastSrcNotInGroup(Rule):
         other = "last" if end == "first" else "first"
         filled = [
             (node, condition(node.test, frame))
-            for node in frame.scope.nodes
-            if isinstance(node, ast.If) and not node.orelse and _fills(node, sent.id)
+            for node in frame.scope.of(ast.If)
+            if not node.orelse and _fills(node, sent.id)
         ]
         if len(filled) == 1 and filled[0][1] == Atom("pp", "0" if other == "first" else "last", PP):
             why = tr(

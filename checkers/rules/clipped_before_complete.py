@@ -104,9 +104,7 @@ class ClippedBeforeComplete(Rule):
 
 def _order(frame: Frame) -> tuple[ast.Call, ast.Call] | None:
     """A clip, and the sum behind it that nothing did before it."""
-    calls = sorted(
-        (node for node in frame.scope.nodes if isinstance(node, ast.Call)), key=lambda node: node.lineno
-    )
+    calls = sorted(frame.scope.calls, key=lambda node: node.lineno)
     clips = [call for call in calls if _CLIPS.fullmatch(last_name(call.func))]
     steps = [call for call in calls if last_name(call.func) == "step"]
     if len(clips) != 1 or not steps:
@@ -126,10 +124,10 @@ def _completes(call: ast.Call, frame: Frame, depth: int = 0) -> bool:
     if inner is None or inner.scope.function is None or depth > _DEPTH:
         return False
     text = inner.module.text_of(inner.scope.function)
-    deeper = (inner.callee(node) for node in inner.scope.nodes if isinstance(node, ast.Call))
+    deeper = map(inner.callee, inner.scope.calls)
     if ".grad" in text and (_sums(inner) or any(frame is not None and _sums(frame) for frame in deeper)):
         return True
-    return any(_completes(node, inner, depth + 1) for node in inner.scope.nodes if isinstance(node, ast.Call))
+    return any(_completes(node, inner, depth + 1) for node in inner.scope.calls)
 
 
 def _sums(frame: Frame) -> bool:

@@ -144,7 +144,7 @@ def _read_below(target: ast.Name, call: ast.Call, frame: Frame) -> ast.Name | No
 def _in_other_arms(call: ast.Call, frame: Frame) -> set[int]:
     """What does not run where the call does: the other arms of the tests around it."""
     found: set[int] = set()
-    for test in (node for node in frame.scope.nodes if isinstance(node, ast.If)):
+    for test in frame.scope.of(ast.If):
         arms = [
             {id(part) for statement in arm for part in ast.walk(statement)}
             for arm in (test.body, test.orelse)

@@ -80,7 +80,7 @@ def _use(parent: ast.AST, node: ast.Call, frame: Frame) -> str:
         return ""
     if isinstance(parent, ast.Return):
         tensor = ast.unparse(node.args[0]) if node.args else ""
-        others = (part.value for part in frame.scope.nodes if isinstance(part, ast.Return) and part.value)
+        others = (part.value for part in frame.scope.of(ast.Return) if part.value)
         is_value = any(ast.unparse(value) == tensor for value in others)
         return (
             tr("returned, where elsewhere the function returns `%(tensor)s`", tensor=tensor)

@@ -88,8 +88,8 @@ def _guarded(read: DataRead) -> str:
     test = "if mpu.is_pipeline_first_stage() or mpu.is_pipeline_last_stage():"
     names = [
         node.id
-        for statement in read.scope.nodes
-        if isinstance(statement, ast.Assign) and statement.value is read.node
+        for statement in read.scope.of(ast.Assign)
+        if statement.value is read.node
         for target in statement.targets
         for node in ast.walk(target)
         if isinstance(node, ast.Name) and node.id != "_"
@@ -105,11 +105,8 @@ def _guarded(read: DataRead) -> str:
             node=node.attr,
             line=node.lineno,
         )
-        for node in read.scope.nodes
-        if isinstance(node, ast.Attribute | ast.Subscript)
-        and isinstance(node, ast.Attribute)
-        and isinstance(node.value, ast.Name)
-        and node.value.id in names
+        for node in read.scope.of(ast.Attribute, ast.Subscript)
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in names
     ]
     moved = tr(", and move %(used)s under it too", used=", ".join(used[:3])) if used else ""
     return tr(

@@ -140,8 +140,8 @@ class DatasetReadByOneRank(Rule):
 def _marked(script: TrainingScript, name: str) -> ast.Assign | None:
     """`provider.is_distributed = True`"""
     for scope in script.scopes:
-        for node in scope.nodes:
-            if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == f"{name}.is_distributed":
+        for node in scope.of(ast.Assign):
+            if ast.unparse(node.targets[0]) == f"{name}.is_distributed":
                 if isinstance(node.value, ast.Constant) and node.value.value is True:
                     return node
     return None

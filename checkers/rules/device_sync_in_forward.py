@@ -72,15 +72,14 @@ class DeviceSyncInForward(Rule):
             function = frame.scope.function
             if function is None or function.name != "forward":
                 continue
-            for node in frame.scope.nodes:
-                if isinstance(node, ast.If | ast.While | ast.IfExp):
-                    read = next((part for part in walk(node.test) if _reads(part, frame)), None)
-                    if read is not None:
-                        yield self.finding(
-                            place_of(frame.module, node.test),
-                            object=f"{frame.cls.name}.forward" if frame.cls is not None else "",
-                            test=ast.unparse(node.test),
-                        )
+            for node in frame.scope.of(ast.If, ast.While, ast.IfExp):
+                read = next((part for part in walk(node.test) if _reads(part, frame)), None)
+                if read is not None:
+                    yield self.finding(
+                        place_of(frame.module, node.test),
+                        object=f"{frame.cls.name}.forward" if frame.cls is not None else "",
+                        test=ast.unparse(node.test),
+                    )
 
 
 def _reads(node: ast.AST, frame: Frame) -> bool:

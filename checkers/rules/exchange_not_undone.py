@@ -70,12 +70,8 @@ class ExchangeNotUndone(Rule):
         for frame in functions(analysis.project, _EXCHANGES, _ATTENDS):
             exchanged: dict[str, tuple[ast.Call, tuple[str, str]]] = {}
             outputs: dict[str, tuple[ast.Call, tuple[str, str]]] = {}
-            for node in frame.scope.nodes:
-                if (
-                    isinstance(node, ast.Assign)
-                    and len(node.targets) == 1
-                    and isinstance(node.value, ast.Call)
-                ):
+            for node in frame.scope.of(ast.Assign):
+                if len(node.targets) == 1 and isinstance(node.value, ast.Call):
                     name, call = as_code(node.targets[0]), node.value
                     dims = _dimensions(call, frame)
                     exchanged.pop(name, None)

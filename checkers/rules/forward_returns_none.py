@@ -123,7 +123,7 @@ class ForwardReturnsNone(Rule):
         """Ends of one function without a value."""
         function = scope.function
         assert function is not None
-        returns = [node for node in scope.nodes if isinstance(node, ast.Return)]
+        returns = scope.of(ast.Return)
         empty: list[tuple[ast.AST, bool]] = [
             (node, len(returns) == 1) for node in returns if is_none(node.value)
         ]

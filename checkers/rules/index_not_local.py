@@ -249,7 +249,7 @@ def _has_share_many(frame: Frame, items: ast.expr, ends: list[ast.expr]) -> bool
 
 def _local_maxima(frame: Frame) -> Iterator[tuple[ast.AST, str]]:
     """The place of a local maximum that the ranks reduce, in a function that asks for no rank."""
-    nodes = [node for node in frame.scope.nodes if isinstance(node, ast.Call)]
+    nodes = frame.scope.calls
     if any(rank_function(node, frame) or "rank" in as_code(node.func) for node in nodes):
         return
     entered = [entry for entry in frame.project.knowledge(Entered).of(frame) if _over_tensor(entry, frame)]

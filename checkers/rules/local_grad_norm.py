@@ -98,8 +98,8 @@ class LocalGradNorm(Rule):
 
 
 def _clips(frame: Frame) -> Iterator[tuple[ast.AST, str, str]]:
-    for node in frame.scope.nodes:
-        if isinstance(node, ast.Call) and last_name(node.func) in ("clip_grad_norm_", "clip_grad_norm"):
+    for node in frame.scope.calls:
+        if last_name(node.func) in ("clip_grad_norm_", "clip_grad_norm"):
             if frame.external(node.func).startswith("torch.nn.utils"):
                 yield node, ast.unparse(node.func), tr("nothing is summed over the ranks")
 

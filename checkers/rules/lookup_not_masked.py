@@ -136,9 +136,8 @@ def _sum_of(name: str, look: ast.Call, frame: Frame) -> ast.Call | None:
         if isinstance(node.args[0], ast.Name) and node.args[0].id == name and _adds(entry):
             between = [
                 part
-                for part in frame.scope.nodes
-                if isinstance(part, ast.Assign | ast.AugAssign)
-                and look.lineno < part.lineno < node.lineno
+                for part in frame.scope.of(ast.Assign, ast.AugAssign)
+                if look.lineno < part.lineno < node.lineno
                 and any(as_code(target).split("[")[0] == name for target in _targets(part))
             ]
             return None if between else node
@@ -159,8 +158,8 @@ def _behind(look: ast.Call, frame: Frame) -> set[str]:
     """The names that decide which index is looked up: of the index, what it is made of, and what is set in it."""
     names = {part.id for given in look.args for part in walk(given) if isinstance(part, ast.Name)}
     for _ in range(3):
-        for node in frame.scope.nodes:
-            if isinstance(node, ast.Assign | ast.AugAssign) and node.lineno < look.lineno:
+        for node in frame.scope.of(ast.Assign, ast.AugAssign):
+            if node.lineno < look.lineno:
                 roots = {as_code(target).split("[")[0] for target in _targets(node)}
                 if roots & names:
                     names |= {part.id for part in walk(node) if isinstance(part, ast.Name)}

@@ -63,8 +63,8 @@ class OptionValueUnknown(Rule):
     def check(self, analysis: Analysis) -> Iterator[Finding]:
         choices = analysis.project.knowledge(Choices)
         for frame in functions(analysis.project, choices.named):
-            for node in frame.scope.nodes:
-                if isinstance(node, ast.Compare) and len(node.ops) == 1:
+            for node in frame.scope.of(ast.Compare):
+                if len(node.ops) == 1:
                     yield from self._compared(node, frame, choices)
 
     def _compared(self, node: ast.Compare, frame: Frame, choices: Choices) -> Iterator[Finding]:

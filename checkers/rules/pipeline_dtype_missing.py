@@ -71,9 +71,8 @@ class PipelineDtypeMissing(Rule):
 
     def check(self, analysis: Analysis) -> Iterator[Finding]:
         for frame in functions(analysis.project, _NAMED):
-            for node in frame.scope.nodes:
-                if isinstance(node, ast.Call):
-                    yield from self._check(analysis.project, frame, node)
+            for node in frame.scope.calls:
+                yield from self._check(analysis.project, frame, node)
 
     def _check(self, project: Project, frame: Frame, node: ast.Call) -> Iterator[Finding]:
         given = {word.arg: word.value for word in node.keywords}

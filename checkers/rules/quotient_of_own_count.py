@@ -116,9 +116,8 @@ def _quotient(name: str, frame: Frame, after: int) -> ast.BinOp | None:
     return next(
         (
             node
-            for node in frame.scope.nodes
-            if isinstance(node, ast.BinOp)
-            and isinstance(node.op, ast.Div)
+            for node in frame.scope.of(ast.BinOp)
+            if isinstance(node.op, ast.Div)
             and isinstance(node.left, ast.Name)
             and node.left.id == name
             and node.lineno > after

@@ -185,7 +185,7 @@ class ReducedOverWrongGroup(Rule):
 
 def _guarded(frame: Frame, entered: list[Collective]) -> Iterator[tuple[Collective, ast.If, Axes]]:
     """`if size_of_one_group > 1:` around nothing but a collective over another."""
-    for test in (node for node in frame.scope.nodes if isinstance(node, ast.If) and not node.orelse):
+    for test in (node for node in frame.scope.of(ast.If) if not node.orelse):
         asked = test.test
         if not isinstance(asked, ast.Compare) or not isinstance(asked.ops[0], ast.Gt):
             continue

@@ -129,8 +129,8 @@ def _only_measured(frame: Frame) -> Iterator[ast.Call]:
             name = around.targets[0].id
             uses = [
                 part
-                for part in frame.scope.nodes
-                if isinstance(part, ast.Name) and part.id == name and isinstance(part.ctx, ast.Load)
+                for part in frame.scope.of(ast.Name)
+                if part.id == name and isinstance(part.ctx, ast.Load)
             ]
             holders = [parents.get(id(part)) for part in uses]
             if uses and all(

@@ -109,11 +109,7 @@ def _written(project: Project, word: str) -> int:
 
 def _saved(project: Project) -> Iterator[Saved]:
     for frame in functions(project, _SAVES):
-        saves = [
-            node
-            for node in frame.scope.nodes
-            if isinstance(node, ast.Call) and _is(frame, node, "torch.save")
-        ]
+        saves = [node for node in frame.scope.calls if _is(frame, node, "torch.save")]
         for call in saves:
             held = (
                 [call.args[0], *(value for value, _ in frame.definitions(call.args[0]))] if call.args else []

@@ -98,8 +98,8 @@ class ScheduleArgumentMismatch(Rule):
 
     def check(self, analysis: Analysis) -> Iterator[Finding]:
         for frame in functions(analysis.project, _SCHEDULE):
-            for node in frame.scope.nodes:
-                if isinstance(node, ast.Call) and _is_schedule(node.func, frame):
+            for node in frame.scope.calls:
+                if _is_schedule(node.func, frame):
                     for word in node.keywords:
                         yield from self._check(analysis.project, frame, word)
 

@@ -78,8 +78,8 @@ class SeedOfWrongAxis(Rule):
                 continue  # a seed for what the function draws itself
             seeds = [
                 node
-                for node in frame.scope.nodes
-                if isinstance(node, ast.Call) and node.args and _DEFAULT.fullmatch(frame.external(node.func))
+                for node in frame.scope.calls
+                if node.args and _DEFAULT.fullmatch(frame.external(node.func))
             ]
             found = [finding for node in seeds for finding in self._default(node, frame, project)]
             yield from found[:1]  # one cause, however many generators it seeds
@@ -112,8 +112,8 @@ class SeedOfWrongAxis(Rule):
                 continue
             seeded = [
                 part.args[0]
-                for part in inner.scope.nodes
-                if isinstance(part, ast.Call) and part.args and _DEFAULT.fullmatch(inner.external(part.func))
+                for part in inner.scope.calls
+                if part.args and _DEFAULT.fullmatch(inner.external(part.func))
             ]
             for name in seeded[:1]:
                 given = inner.given.get(name.id) if isinstance(name, ast.Name) else None
@@ -128,8 +128,8 @@ class SeedOfWrongAxis(Rule):
         """An order that each replica shuffles differently before it takes its share."""
         shares = [
             depends(node.slice.lower, frame)
-            for node in frame.scope.nodes
-            if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice)
+            for node in frame.scope.of(ast.Subscript)
+            if isinstance(node.slice, ast.Slice)
             if node.slice.lower is not None and node.slice.step is not None
         ]
         for node in frame.scope.nodes if any(shares) else ():

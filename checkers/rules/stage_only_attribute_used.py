@@ -202,11 +202,7 @@ def _on_first_alone(cls: ClassFacts, name: str, frame: Frame) -> ast.If | None:
     if built is None:
         return None
     inside = Frame(frame.project, frame.scope_of(cls.module, built), cls)
-    places = [
-        node
-        for node in inside.scope.nodes
-        if isinstance(node, ast.If) and f"self.{name} =" in ast.unparse(node)
-    ]
+    places = [node for node in inside.scope.of(ast.If) if f"self.{name} =" in ast.unparse(node)]
     if len(places) != 1 or condition(places[0].test, inside) != Atom("pp", "0", PP):
         return None
     other = "\n".join(ast.unparse(statement) for statement in places[0].orelse)

@@ -79,9 +79,9 @@ class StageShapesNotAttached(Rule):
 
     def _config(self, script: TrainingScript, config: ShapeConfig) -> Iterator[Finding]:
         scope, module = config.scope, script.module
-        bound = [node for node in scope.nodes if isinstance(node, ast.Assign) and node.value is config.node]
+        bound = [node for node in scope.of(ast.Assign) if node.value is config.node]
         if not bound:
-            alone = [node for node in scope.nodes if isinstance(node, ast.Expr) and node.value is config.node]
+            alone = [node for node in scope.of(ast.Expr) if node.value is config.node]
             for statement in alone:
                 typed = f"get_args().{_ATTRIBUTE} = {ast.unparse(config.node)}"
                 yield self.finding(place_of(module, statement), problem=tr("is kept nowhere"), typed=typed)
@@ -150,9 +150,7 @@ def _uses(scope: Names, name: str) -> tuple[list[ast.Attribute], bool]:
 
 
 def _declared(scope: Names) -> set[str]:
-    return {
-        name for node in scope.nodes if isinstance(node, ast.Global | ast.Nonlocal) for name in node.names
-    }
+    return {name for node in scope.of(ast.Global, ast.Nonlocal) for name in node.names}
 
 
 def _is_near(name: str) -> bool:

@@ -214,8 +214,8 @@ class TiedWeightUnsynced(Rule):
 
 def _end_of(call: ast.Call, frame: Frame) -> str:
     """The one stage that a test lets through to a call: "0", "last", or neither."""
-    for node in frame.scope.nodes:
-        if isinstance(node, ast.If) and not node.orelse:
+    for node in frame.scope.of(ast.If):
+        if not node.orelse:
             asked = condition(node.test, frame)
             inside = any(part is call for statement in node.body for part in ast.walk(statement))
             if inside and isinstance(asked, Atom) and asked.subject == "pp" and asked.value in ("0", "last"):
@@ -243,14 +243,13 @@ def _built_twice(init: Frame) -> tuple[str, ast.stmt] | None:
 def _synced(init: Frame) -> Iterator[ast.Call]:
     """Calls of the constructor that sum over the embedding group."""
     entered = init.project.knowledge(Entered)
-    for node in init.scope.nodes:
-        if isinstance(node, ast.Call):
-            inner = init.callee(node)
-            own = [entry for entry in entered.of(init) if entry.node is node]
-            if any(
-                entry.axes == EMBEDDING for entry in (*own, *(entered.of(inner) if inner is not None else ()))
-            ):
-                yield node
+    for node in init.scope.calls:
+        inner = init.callee(node)
+        own = [entry for entry in entered.of(init) if entry.node is node]
+        if any(
+            entry.axes == EMBEDDING for entry in (*own, *(entered.of(inner) if inner is not None else ()))
+        ):
+            yield node
 
 
 def _gradient_sums(project: Project) -> Iterator[str]:

@@ -282,9 +282,7 @@ def _defined(module: ModuleFacts) -> Iterator[tuple[ast.FunctionDef, ClassFacts 
 
 def returns(frame: Frame) -> list[ast.expr]:
     """What a function returns, in source order."""
-    return [
-        node.value for node in frame.scope.nodes if isinstance(node, ast.Return) and node.value is not None
-    ]
+    return [node.value for node in frame.scope.of(ast.Return) if node.value is not None]
 
 
 def names_in(node: ast.AST) -> set[str]:

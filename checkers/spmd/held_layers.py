@@ -51,8 +51,8 @@ def _of_class(project: Project, cls: ClassFacts) -> Iterator[Taken]:
     held = _containers(project.knowledge(Scopes).of(found[0].module, found[1]))
     for method in cls.methods.values() if held else ():
         frame = Frame(project, project.knowledge(Scopes).of(cls.module, method), cls)
-        for node in frame.scope.nodes:
-            if isinstance(node, ast.Call) and _multiplies(node, frame):
+        for node in frame.scope.calls:
+            if _multiplies(node, frame):
                 attr = next((a for arg in node.args if (a := _source(arg, frame.scope)) in held), "")
                 if attr:
                     yield Taken(cls, frame, node, attr, held[attr])
@@ -61,8 +61,8 @@ def _of_class(project: Project, cls: ClassFacts) -> Iterator[Taken]:
 def _containers(scope: Scope) -> dict[str, ast.Call]:
     """Attributes that hold a list with a row-parallel layer in it, and where that layer is built."""
     lists: dict[str, ast.Call] = {}
-    for node in scope.nodes:
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "append":
+    for node in scope.calls:
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "append":
             made = (
                 [call for call in _calls(node.args[0], scope) if "Row" in last_name(call.func)]
                 if node.args

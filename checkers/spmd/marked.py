@@ -27,12 +27,8 @@ def is_marked(node: ast.expr, frame: Frame) -> bool:
 
 def one_marked(node: ast.expr, frame: Frame) -> bool:
     """Whether an expression is one such gradient: an item of the list, or `p.grad` under a test of the mark."""
-    for loop in frame.scope.nodes:
-        if (
-            isinstance(loop, ast.For)
-            and as_code(loop.target) == as_code(node)
-            and is_marked(loop.iter, frame)
-        ):
+    for loop in frame.scope.of(ast.For):
+        if as_code(loop.target) == as_code(node) and is_marked(loop.iter, frame):
             return True
     if not re.fullmatch(r"\w+\.grad(\.data)?", as_code(node)):
         return False
@@ -45,10 +41,8 @@ def _tests(frame: Frame) -> list[ast.If]:
     """The tests that let marked parameters through, and no others."""
     return [
         test
-        for test in frame.scope.nodes
-        if isinstance(test, ast.If)
-        and _MARKED.search(as_code(test.test))
-        and not re.search(r"\bnot\b|\bor\b", as_code(test.test))
+        for test in frame.scope.of(ast.If)
+        if _MARKED.search(as_code(test.test)) and not re.search(r"\bnot\b|\bor\b", as_code(test.test))
     ]
 
 

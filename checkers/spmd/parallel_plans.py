@@ -55,9 +55,8 @@ def _class_of(node: ast.expr, frame: Frame) -> ClassFacts | None:
     )
     notes += [
         test.test.args[1]
-        for test in frame.scope.nodes
-        if isinstance(test, ast.Assert)
-        and isinstance(test.test, ast.Call)
+        for test in frame.scope.of(ast.Assert)
+        if isinstance(test.test, ast.Call)
         and as_code(test.test.func) == "isinstance"
         and as_code(test.test.args[0]) == node.id
     ]

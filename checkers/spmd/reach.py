@@ -250,11 +250,10 @@ class Reading:
 def read(frame: Frame) -> Reading | None:
     """The traces of a function that tests the own rank; None where it does not, or tests too much."""
     tests: list[tuple[ast.If | ast.IfExp, Formula]] = []
-    for node in frame.scope.nodes:
-        if isinstance(node, ast.If | ast.IfExp):
-            formula = condition(node.test, frame)
-            if atoms_of(formula):
-                tests.append((node, formula))
+    for node in frame.scope.of(ast.If, ast.IfExp):
+        formula = condition(node.test, frame)
+        if atoms_of(formula):
+            tests.append((node, formula))
     atoms = sorted({atom for _, formula in tests for atom in atoms_of(formula)}, key=str)
     if not atoms or len(atoms) > _MAX_ATOMS:
         return None
@@ -269,9 +268,7 @@ def read(frame: Frame) -> Reading | None:
 def read_tests(frame: Frame) -> list[ast.If | ast.IfExp]:
     """The tests of a function that ask for the own rank and nothing else."""
     return [
-        node
-        for node in frame.scope.nodes
-        if isinstance(node, ast.If | ast.IfExp) and isinstance(condition(node.test, frame), Atom)
+        node for node in frame.scope.of(ast.If, ast.IfExp) if isinstance(condition(node.test, frame), Atom)
     ]
 
 

@@ -58,11 +58,10 @@ def _reached(body: list[ast.stmt], frame: Frame, known: Answers) -> Iterator[ast
 def texts_of(frame: Frame) -> list[str]:
     """The tests on other things that are joined with a question about the stage in one condition: flags."""
     found: list[str] = []
-    for node in frame.scope.nodes:
-        if isinstance(node, ast.If):
-            formula = condition(node.test, frame)
-            if atoms_of(formula) and isinstance(formula, tuple):
-                found += [part for part in formula[1] if isinstance(part, str)]
+    for node in frame.scope.of(ast.If):
+        formula = condition(node.test, frame)
+        if atoms_of(formula) and isinstance(formula, tuple):
+            found += [part for part in formula[1] if isinstance(part, str)]
     return list(dict.fromkeys(found))[:3]
 
 

@@ -52,9 +52,7 @@ class ScriptValues:
         interp.branch, interp.choice = {}, {}
         try:
             if scope.function is not None:
-                imports: list[ast.stmt] = [
-                    part for part in scope.nodes if isinstance(part, ast.Import | ast.ImportFrom)
-                ]
+                imports: list[ast.stmt] = [*scope.of(ast.Import, ast.ImportFrom)]
                 statements.run_block(interp, interp.frame, imports)
             return self._python(interp.settle(expressions.evaluate(interp, interp.frame, node)))
         except (OutOfFuel, RecursionError):
