@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ..files import again
 from ..files.source import SourceFile
-from .nodes import as_code, children
+from .nodes import as_code, below, children
 from .words import holds, words_of
 
 
@@ -232,8 +232,17 @@ def _read_class(node: ast.ClassDef, module: ModuleFacts) -> ClassFacts:
     return facts
 
 
+_INNER = frozenset((ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
+
+
 def _of_self(function: ast.AST) -> Iterator[ast.Attribute]:
     """Attributes of the `self` of a method; functions in it may have a `self` of their own."""
+    nodes = below(function)
+    if _INNER.isdisjoint(map(type, nodes)):
+        for part in nodes:
+            if type(part) is ast.Attribute and type(part.value) is ast.Name and part.value.id == "self":
+                yield part
+        return
     pending = children(function)
     while pending:
         node = pending.pop()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 
+from ..files.trees import Flat as Flat
 from ..files.trees import below as below
 from ..files.trees import children as children
 from ..files.trees import copied as copied

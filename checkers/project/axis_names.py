@@ -11,6 +11,8 @@ from .project import dotted_name
 
 _ATTENTION = (("q", "k", "v"), ("query", "key", "value"))
 
+_NAMED = frozenset((ast.Name, ast.Attribute))
+
 _NOTHING = ast.Constant(None)
 
 
@@ -45,6 +47,7 @@ class Names:
     function: ast.FunctionDef
     _env: dict[str, Held | Shape | Axis] = field(default_factory=dict)
     _versions: dict[str, int] = field(default_factory=dict)
+    _owners: set[str] = field(default_factory=set)
     _fresh: int = 0
 
     def value(self, node: ast.expr) -> Value:
@@ -54,7 +57,7 @@ class Names:
     def forget(self, statement: ast.stmt) -> None:
         """Whatever a statement assigns is unknown from now on."""
         for node in walk(statement):
-            if isinstance(node, ast.Name | ast.Attribute) and not isinstance(node.ctx, ast.Load):
+            if type(node) in _NAMED and not isinstance(node.ctx, ast.Load):  # type: ignore[attr-defined]
                 name = dotted_name(node)
                 if name is not None:
                     self.set(name, Held())
@@ -63,10 +66,14 @@ class Names:
 
     def set(self, name: str, value: Held | Shape | Axis) -> None:
         self._versions[name] = self._versions.get(name, 0) + 1
-        start = f"{name}."
-        for longer in [key for key in self._env if key.startswith(start)]:
-            del self._env[longer]
+        if name in self._owners:
+            start = f"{name}."
+            for longer in [key for key in self._env if key.startswith(start)]:
+                del self._env[longer]
         self._env[name] = value
+        while "." in name:
+            name = name.rpartition(".")[0]
+            self._owners.add(name)
 
     def assign(self, target: ast.expr, value: object, node: ast.expr) -> None:
         name = dotted_name(target)

@@ -106,7 +106,7 @@ def _handed_over(cls: ClassFacts) -> Iterator[str]:
     """What a function gets by name together with the object: `assign(self, width=width)` may set it."""
     for method in cls.methods.values() if "(self," in cls.text or "self,\n" in cls.text else ():
         for node in walk(method):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            if type(node) is ast.Call and node.keywords and isinstance(node.func, ast.Name):
                 if any(isinstance(arg, ast.Name) and arg.id == "self" for arg in node.args):
                     yield from (word.arg for word in node.keywords if word.arg is not None)
 

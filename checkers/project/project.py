@@ -295,10 +295,11 @@ class Project:
 
 def dotted_name(node: ast.AST) -> str | None:
     """`a.b.c` for a Name or a chain of Attributes, else None."""
-    parts: list[str] = []
-    while isinstance(node, ast.Attribute):
-        parts.append(node.attr)
-        node = node.value
-    if not isinstance(node, ast.Name):
+    if type(node) is ast.Name:
+        return node.id
+    if type(node) is not ast.Attribute:
         return None
-    return ".".join([node.id, *reversed(parts)])
+    dotted, owner = node.attr, node.value
+    while type(owner) is ast.Attribute:
+        dotted, owner = f"{owner.attr}.{dotted}", owner.value
+    return f"{owner.id}.{dotted}" if type(owner) is ast.Name else None

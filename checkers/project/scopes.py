@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, TypeVar, overload
 
 from ..facts.module import ModuleFacts
-from ..facts.nodes import children
+from ..facts.nodes import Flat, children
 from .project import dotted_name
 
 Function = ast.FunctionDef | ast.Lambda
@@ -129,13 +129,27 @@ def own_nodes(node: ast.AST) -> list[ast.AST]:
     found: list[ast.AST] = [node]
     if type(node) in _CLOSED:
         return found
-    waiting = children(node)
-    waiting.reverse()
+    flat: Flat | None = node.__dict__.get("_flat")
+    if flat is None:
+        rest = children(node)[::-1]
+        while rest:
+            part = rest.pop()
+            found.append(part)
+            if type(part) not in _ENDS:
+                rest += children(part)[::-1]
+        return found
+    at, nodes, first = node.__dict__["_at"], flat.nodes, flat.first
+    waiting = list(range(first[at + 1] - 1, first[at] - 1, -1))
     while waiting:
-        part = waiting.pop()
+        at = waiting.pop()
+        part = nodes[at]
         found.append(part)
         if type(part) not in _ENDS:
-            waiting += children(part)[::-1]
+            start, end = first[at], first[at + 1]
+            if end - start == 1:
+                waiting.append(start)
+            elif start < end:
+                waiting += range(end - 1, start - 1, -1)
     return found
 
 

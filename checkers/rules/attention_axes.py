@@ -97,7 +97,7 @@ _JOINS = re.compile(r"\b(cat|concat|concatenate|stack|scaled_dot_product_attenti
 def _in_other_order(module: ModuleFacts, project: Project) -> Iterator[ast.Call]:
     """Calls that take `q, v, k`, where nothing of the tree takes a tensor apart so."""
     for node in walk(module.tree):
-        if not isinstance(node, ast.Call) or not node.args:
+        if type(node) is not ast.Call or not node.args:
             continue
         name = (dotted_name(node.func) or "").rsplit(".", 1)[-1]
         first = node.args[0]

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 _BOUNDARY = re.compile(r"IntermediateTensors|PPProxyTensors")
 _MADE = ("IntermediateTensors", "PPProxyTensors")
 _FACTORY = "make_empty_intermediate_tensors_factory"
+_HELD = ("intermediate_tensors", "pp_proxy_tensors")
+_NAMED = re.compile("|".join((*_MADE, _FACTORY, *_HELD)))
 _ASKS = re.compile(
     r"\bin (intermediate_tensors|pp_proxy_tensors)|(intermediate_tensors|pp_proxy_tensors)(\.tensors)?\.get\("
 )
@@ -114,8 +116,8 @@ class BoundaryKeysDiffer(Rule):
     def check(self, analysis: Analysis) -> Iterator[Finding]:
         for module in analysis.project.modules:
             for cls in module.classes.values() if module.says(_BOUNDARY) else ():
-                keys = _keys(cls)
-                if not keys.is_open and not _ASKS.search(cls.text):
+                keys = _keys(cls) if _NAMED.search(cls.text) else _Keys()
+                if keys.sent and not keys.is_open and not _ASKS.search(cls.text):
                     yield from self._compare(cls, keys)
 
     def _compare(self, cls: ClassFacts, keys: _Keys) -> Iterator[Finding]:
@@ -155,7 +157,7 @@ def _keys(cls: ClassFacts) -> _Keys:
 
 def _is_boundary(node: ast.expr) -> bool:
     name = last_name(node.value if isinstance(node, ast.Attribute) and node.attr == "tensors" else node)
-    return name in ("intermediate_tensors", "pp_proxy_tensors")
+    return name in _HELD
 
 
 def _sent(node: ast.Call, keys: _Keys) -> None:

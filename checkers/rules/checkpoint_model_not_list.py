@@ -89,9 +89,9 @@ class CheckpointModelNotList(Rule):
     def check(self, analysis: Analysis) -> Iterator[Finding]:
         project = analysis.project
         for frame in functions(project, _CALLS):
-            for node in frame.scope.nodes:
-                name = _name(node.func, frame) if isinstance(node, ast.Call) else ""
-                if not isinstance(node, ast.Call) or not name:
+            for node in frame.scope.calls:
+                name = _name(node.func, frame)
+                if not name:
                     continue
                 given = frame.argument(node, *_PLACE[name])
                 cls = class_of(given, frame) if given is not None else None

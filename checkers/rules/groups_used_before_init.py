@@ -74,13 +74,15 @@ class GroupsUsedBeforeInit(Rule):
             function = frame.scope.function
             calls = list(_in_order(function.body)) if function is not None else []
             makes = next((call for call in calls if _makes(call, frame, 0)), None)
-            if function is None or not any(_runs(call, frame, "init_process_group", 0) for call in calls):
+            if function is None or makes is None:
+                continue
+            if not any(_runs(call, frame, "init_process_group", 0) for call in calls):
                 continue  # groups of an earlier call may be there
-            for call in calls if makes is not None else []:
+            for call in calls:
                 if call is makes:
                     break
                 asked = _asked(call, frame, 0)
-                if asked is not None and makes is not None and function is not None:
+                if asked is not None:
                     yield self.finding(
                         place_of(frame.module, call),
                         object=function.name,

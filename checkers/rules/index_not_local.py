@@ -206,8 +206,8 @@ def _only_masked(frame: Frame, node: ast.expr, target: str) -> bool:
 
 def _parts_by_whole_number(frame: Frame) -> Iterator[tuple[ast.Subscript, str, tuple[str, str]]]:
     """A list of the rank's own parts, indexed in a loop from where the rank starts on: which, and how it counts."""
-    for loop in frame.scope.nodes:
-        if not isinstance(loop, ast.For) or not isinstance(loop.target, ast.Name):
+    for loop in frame.scope.of(ast.For):
+        if not isinstance(loop.target, ast.Name):
             continue
         ends = (
             loop.iter.args if isinstance(loop.iter, ast.Call) and as_code(loop.iter.func) == "range" else []
@@ -249,11 +249,12 @@ def _has_share_many(frame: Frame, items: ast.expr, ends: list[ast.expr]) -> bool
 
 def _local_maxima(frame: Frame) -> Iterator[tuple[ast.AST, str]]:
     """The place of a local maximum that the ranks reduce, in a function that asks for no rank."""
-    nodes = frame.scope.calls
-    if any(rank_function(node, frame) or "rank" in as_code(node.func) for node in nodes):
-        return
     entered = [entry for entry in frame.project.knowledge(Entered).of(frame) if _over_tensor(entry, frame)]
-    for node in frame.scope.nodes if entered else ():
+    if not entered or any(
+        rank_function(node, frame) or "rank" in as_code(node.func) for node in frame.scope.calls
+    ):
+        return
+    for node in frame.scope.nodes:
         name, call = _place(node)
         if name is None or call is None or "dim" not in as_code(call):
             continue

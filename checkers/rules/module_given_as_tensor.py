@@ -71,8 +71,8 @@ class ModuleGivenAsTensor(Rule):
 
     def check(self, analysis: Analysis) -> Iterator[Finding]:
         for frame in functions(analysis.project, _FUNCTIONAL):
-            for node in frame.scope.nodes:
-                if not isinstance(node, ast.Call) or len(node.args) < 2 or not _wants_weight(node, frame):
+            for node in frame.scope.calls:
+                if len(node.args) < 2 or not _wants_weight(node, frame):
                     continue
                 given = node.args[1]
                 made = _module(given, frame)

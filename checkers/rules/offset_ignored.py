@@ -111,7 +111,7 @@ class OffsetIgnored(Rule):
     def _loops(self, project: Project, module: ModuleFacts) -> Iterator[Finding]:
         """Loops over the blocks of a stage, and lists that are indexed without, or against, their first number."""
         for function in walk(module.tree):
-            if not isinstance(function, ast.FunctionDef) or function.name != "__init__":
+            if type(function) is not ast.FunctionDef or function.name != "__init__":
                 continue
             for found in miscounts(function):
                 if not _is_passed(project, module, found.offset):
@@ -209,9 +209,9 @@ _UNPACKS = re.compile(r"offset|start|first|begin")
 def _dropped(frame: Frame) -> Iterator[tuple[ast.expr, str]]:
     """`offset, count = layers_of_stage(n)`, where the first hangs on the stage, the second is used, and it is not."""
     function = frame.scope.function
-    for node in frame.scope.nodes if function is not None else ():
-        target = node.targets[0] if isinstance(node, ast.Assign) and len(node.targets) == 1 else None
-        if not isinstance(node, ast.Assign) or not isinstance(target, ast.Tuple) or len(target.elts) != 2:
+    for node in frame.scope.of(ast.Assign) if function is not None else ():
+        target = node.targets[0] if len(node.targets) == 1 else None
+        if not isinstance(target, ast.Tuple) or len(target.elts) != 2:
             continue
         first, second = target.elts
         if (

@@ -7,10 +7,9 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..facts.nodes import as_code
 from ..finding import Finding
 from ..rule import Rule, Symptom
-from ..spmd.axes import size_axes, varies
+from ..spmd.axes import last_name, size_axes, varies
 from ..spmd.frames import Frame, functions
 from ..spmd.gradient_norms import splits_models
 from ..spmd.names import WORLD, Axes, text_of
@@ -67,8 +66,8 @@ class RankAndSizeOfDifferentAxes(Rule):
 
     def check(self, analysis: Analysis) -> Iterator[Finding]:
         for frame in functions(analysis.project, _RANKS, _SIZES):
-            for node in frame.scope.nodes:
-                for rank, size in _pairs(node, frame) if type(node) in _PAIRED else ():
+            for node in frame.scope.of(*_PAIRED):
+                for rank, size in _pairs(node, frame):
                     axes, other = _rank(rank, frame), size_axes(size[0], size[1])
                     if _differ(axes, other, frame) and axes and other and isinstance(node, ast.expr):
                         yield self.finding(
@@ -94,7 +93,7 @@ def _rank(node: ast.expr, frame: Frame) -> Axes | None:
     return varies(node, frame) if isinstance(node, ast.Name | ast.Attribute | ast.Call) else None
 
 
-_PAIRED = frozenset((ast.Subscript, ast.BinOp, ast.Call))
+_PAIRED = (ast.Subscript, ast.BinOp, ast.Call)
 
 
 def _pairs(node: ast.AST, frame: Frame) -> Iterator[tuple[ast.expr, tuple[ast.expr, Frame]]]:
@@ -110,8 +109,8 @@ def _pairs(node: ast.AST, frame: Frame) -> Iterator[tuple[ast.expr, tuple[ast.ex
                 yield rank, divisor
     elif (
         isinstance(node, ast.Call)
+        and last_name(node.func).endswith("PipelineStage")
         and frame.external(node.func).startswith(_PIPELINING)
-        and as_code(node.func).endswith("PipelineStage")
     ):
         index, count = frame.argument(node, "stage_index", 1), frame.argument(node, "num_stages", 2)
         if index is not None and count is not None:

@@ -128,8 +128,8 @@ class ReducedOverWrongGroup(Rule):
         function = frame.scope.function
         if function is None or "next(" not in frame.module.text_of(function):
             return
-        for call in frame.scope.nodes:
-            inner = frame.callee(call) if isinstance(call, ast.Call) else None
+        for call in frame.scope.calls:
+            inner = frame.callee(call)
             if inner is not None and any(f.module.says(_MODEL_PARALLEL) for f in (frame, inner)):
                 for entry in frame.project.knowledge(Entered).of(inner):
                     if entry.name == "broadcast" and entry.axes == WORLD and entry.is_torch:
@@ -185,9 +185,9 @@ class ReducedOverWrongGroup(Rule):
 
 def _guarded(frame: Frame, entered: list[Collective]) -> Iterator[tuple[Collective, ast.If, Axes]]:
     """`if size_of_one_group > 1:` around nothing but a collective over another."""
-    for test in (node for node in frame.scope.of(ast.If) if not node.orelse):
+    for test in frame.scope.of(ast.If) if entered else ():
         asked = test.test
-        if not isinstance(asked, ast.Compare) or not isinstance(asked.ops[0], ast.Gt):
+        if test.orelse or not isinstance(asked, ast.Compare) or not isinstance(asked.ops[0], ast.Gt):
             continue
         axes = size_axes(asked.left, frame) if ast.unparse(asked.comparators[0]) == "1" else None
         if not axes or axes == WORLD or len(test.body) != 1:

@@ -104,7 +104,8 @@ class SavedStateNotRestored(Rule):
 
 def _written(project: Project, word: str) -> int:
     """How often a text stands in quotes in the tree."""
-    return sum(module.text.count(f"{quote}{word}{quote}") for module in project.modules for quote in "\"'")
+    places = [module for module in project.modules if word in module.text]
+    return sum(module.text.count(f"{quote}{word}{quote}") for module in places for quote in "\"'")
 
 
 def _saved(project: Project) -> Iterator[Saved]:
@@ -127,12 +128,10 @@ def _resumed(project: Project) -> list[set[str]]:
     """The keys that each function with a `torch.load` reads; none where it walks over all of them."""
     found: list[set[str]] = []
     for frame in functions(project, _LOADS):
-        if not any(
-            isinstance(node, ast.Call) and _is(frame, node, "torch.load") for node in frame.scope.nodes
-        ):
-            continue
         if not frame.module.says(_TRAINS):
             continue  # it evaluates: what it leaves is none of its business
+        if not any(_is(frame, node, "torch.load") for node in frame.scope.calls):
+            continue
         keys: set[str] = set()
         for node in frame.scope.nodes:
             if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):

@@ -123,13 +123,13 @@ class StyleArgumentsRejected(Rule):
         """A stage's sequence of counts, one for each layer, given where one count is taken."""
         seen: set[object] = set()
         for event in analysis.log.events:
-            if type(event) is not Built or not event.certain:
+            if type(event) is not Built or event.obj.args.keys().isdisjoint(_COUNTS):
                 continue
             site = written_at(event, "")
             facts, root = event.obj.cls.facts, event.root
             found = analysis.project.method(facts, "__init__") if facts is not None else None
             mine = root.methods.get("__init__") if root is not None else None
-            if found is None or mine is None or site.key in seen:
+            if found is None or mine is None or site.key in seen or not event.certain:
                 continue
             for name, default in defaults(found[1]).items():
                 given = event.obj.args.get(name)

@@ -80,7 +80,10 @@ class Frame:
         dotted = dotted_name(node)
         if dotted is None:
             return None
-        known = self.project.knowledge(Scopes).refs.setdefault(self.scope, {})
+        refs = self.project.knowledge(Scopes).refs
+        known = refs.get(self.scope)
+        if known is None:
+            known = refs[self.scope] = {}
         if dotted not in known:
             known[dotted] = self._found(dotted)
         return known[dotted]
