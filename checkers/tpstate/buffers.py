@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable
+from functools import cache
 
 from ..facts.nodes import as_code
 from ..language import tr
@@ -70,9 +71,14 @@ def _split(value: Value) -> Tensor | None:
     return value if isinstance(value, Tensor) and value.state is State.SHARDED else None
 
 
+@cache
+def _is_in_place(name: str) -> bool:
+    return _IN_PLACE.search(name) is not None
+
+
 def overwritten(interp: Interpreter, frame: Frame, node: ast.Call) -> None:
     """`inplace_experts(x, …)`: what its tensors hold from there on is not known."""
-    if not _IN_PLACE.search(as_code(node.func)):
+    if not _is_in_place(as_code(node.func)):
         return
     for part in node.args:
         if isinstance(part, ast.Name) and isinstance(frame.vars.get(part.id), Tensor):
