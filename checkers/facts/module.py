@@ -62,10 +62,6 @@ class ClassFacts:
         """Each word of the source once."""
         return words_of(self.text)
 
-    def says(self, pattern: re.Pattern[str]) -> bool:
-        """Whether the source holds a match."""
-        return holds(pattern, self.text, self.words)
-
     @cached_property
     def of_self(self) -> list[tuple[ast.Attribute, ast.FunctionDef]]:
         """Every `self.name` of the methods, with its method; a static method's `self` is whatever it is given."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from ..facts.module import ClassFacts, Import, ModuleFacts
-from ..facts.words import lines_of
+from ..facts.words import holds, lines_of
 from ..project.project import External, FunctionRef, Project, ValueRef
 from .providers import provider_for
 
@@ -38,13 +38,17 @@ def worth_running(project: Project) -> tuple[list[ClassFacts], set[int]]:
     ]
     words = {id(cls): names_in(cls) for cls in modules}
     made = _through_makers(project, modules, words)
-    chosen = _closure(modules, words, made | {id(cls) for cls in modules if cls.says(_WORDS)})
+    chosen = _closure(modules, words, made | {id(cls) for cls in modules if _says(cls, _WORDS)})
     parallel = _closure(
         [cls for cls in modules if not cls.name.startswith("One")],
         words,
-        made | {id(cls) for cls in modules if cls.says(_PARALLEL_WORDS)},
+        made | {id(cls) for cls in modules if _says(cls, _PARALLEL_WORDS)},
     )
     return [cls for cls in modules if id(cls) in chosen], parallel
+
+
+def _says(cls: ClassFacts, pattern: re.Pattern[str]) -> bool:
+    return holds(pattern, cls.text, cls.words)
 
 
 def names_in(cls: ClassFacts) -> set[str]:
@@ -145,7 +149,7 @@ class Demand:
         return self._known[id(cls)]
 
     def _matters(self, cls: ClassFacts) -> bool:
-        if id(cls) in self._chosen or cls.says(_MATTERS):
+        if id(cls) in self._chosen or _says(cls, _MATTERS):
             return True
         used = names_in(cls) & self._names
         return any(word in cls.module.bindings for word in used)
