@@ -29,3 +29,15 @@ def as_code(node: ast.AST) -> str:
 def is_none(node: ast.AST) -> bool:
     """Whether `None` is written there."""
     return isinstance(node, ast.Constant) and node.value is None
+
+
+def dotted_name(node: ast.AST) -> str | None:
+    """`a.b.c` for a Name or a chain of Attributes, else None."""
+    if type(node) is ast.Name:
+        return node.id
+    if type(node) is not ast.Attribute:
+        return None
+    dotted, owner = node.attr, node.value
+    while type(owner) is ast.Attribute:
+        dotted, owner = f"{owner.attr}.{dotted}", owner.value
+    return f"{owner.id}.{dotted}" if type(owner) is ast.Name else None

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from ..facts.lazy import lazy_member
 from ..facts.module import Binding, ClassFacts, Import, ModuleFacts, read_module
+from ..facts.nodes import dotted_name as dotted_name
 from ..files.discovery import FileSet
 from ..settings import Settings
 from .guide import has_guide_code
@@ -291,15 +292,3 @@ class Project:
                 for entry in self.mro(cls)
             )
         return known
-
-
-def dotted_name(node: ast.AST) -> str | None:
-    """`a.b.c` for a Name or a chain of Attributes, else None."""
-    if type(node) is ast.Name:
-        return node.id
-    if type(node) is not ast.Attribute:
-        return None
-    dotted, owner = node.attr, node.value
-    while type(owner) is ast.Attribute:
-        dotted, owner = f"{owner.attr}.{dotted}", owner.value
-    return f"{owner.id}.{dotted}" if type(owner) is ast.Name else None
