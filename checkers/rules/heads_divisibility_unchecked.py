@@ -145,9 +145,14 @@ def _is_asked_later(event: Divided) -> bool:
 
 
 def _rounds_up(event: Divided) -> bool:
-    """`(heads + tp - 1) // tp`: each rank holds at least its share, no head is lost."""
+    """`(heads + tp - 1) // tp`, `ceil(heads / tp)`: each rank holds at least its share, no head is lost."""
     node = event.site.node
     left = node.left if isinstance(node, ast.BinOp) else None
+    statement = statement_of(event.site.module, node)
+    for part in ast.walk(statement) if statement is not None else ():
+        if isinstance(part, ast.Call) and ast.unparse(part.func).rsplit(".", 1)[-1] == "ceil":
+            if node in part.args:
+                return True
     return (
         isinstance(left, ast.BinOp)
         and isinstance(left.op, ast.Sub)
@@ -184,9 +189,7 @@ def _arguments(node: ast.AST) -> list[str]:
 def _is_written(event: Divided) -> bool:
     """Whether the division stands in the code: `heads // tp`, `heads //= tp`."""
     node = event.site.node
-    if isinstance(node, ast.BinOp):
-        return isinstance(node.op, ast.FloorDiv)  # `ceil(heads / tp)` rounds up
-    return "//=" in event.site.module.lines[node.lineno - 1]
+    return isinstance(node, ast.BinOp) or "//=" in event.site.module.lines[node.lineno - 1]
 
 
 @cache
