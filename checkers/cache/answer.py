@@ -98,7 +98,7 @@ def _fresh(
     progress: Progress | None,
     edited: Mapping[Path, bytes],
 ) -> Answer:
-    from ..engine import run
+    from ..engine import room, run
     from ..selection import check_names
 
     check_names(settings)  # an unknown name is refused before any file is read
@@ -110,21 +110,27 @@ def _fresh(
         result = run(paths, settings, progress, files)
     is_whole = not any(skip.is_fault for skip in result.skipped)
     if key and reads.is_steady and is_whole:
-        reads.folders.pop(
-            str(store.folder()), None
-        )  # it may lie in the project, and changes with what is kept now
-        kept = {
-            "result": packed(result),
-            "targets": [str(path) for path in sorted(files.targets)],
-            "sources": [str(source.path) for source in files.parsed],
-            "skipped": packed(files.skipped),
-            "unusable": packed(files.unusable),
-            "seen": files.seen,
-        }
-        for name, older in reversed(list(pairwise(_names(key)))):
-            store.rename(name, older)
-        store.save(key, {"form": FORM, "reads": noted(reads), "said": matches(reads.said), "kept": kept})
+        with room():
+            _keep(key, result, files, reads)
     return Answer(result, files, _contents(reads, edited))
+
+
+def _keep(key: str, result: Result, files: FileSet, reads: disk.Reads) -> None:
+    """Keep an answer, beside those of the last states of the tree."""
+    reads.folders.pop(
+        str(store.folder()), None
+    )  # it may lie in the project, and changes with what is kept now
+    kept = {
+        "result": packed(result),
+        "targets": [str(path) for path in sorted(files.targets)],
+        "sources": [str(source.path) for source in files.parsed],
+        "skipped": packed(files.skipped),
+        "unusable": packed(files.unusable),
+        "seen": files.seen,
+    }
+    for name, older in reversed(list(pairwise(_names(key)))):
+        store.rename(name, older)
+    store.save(key, {"form": FORM, "reads": noted(reads), "said": matches(reads.said), "kept": kept})
 
 
 def _before(

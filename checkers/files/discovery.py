@@ -54,6 +54,7 @@ class FileSet:
     _thrown_out: set[Path] = field(default_factory=set)
     _unread: list[Path] | None = None
     _changed: Sequence[Path] = ()
+    _answers: dict[tuple[str, str], bool] = field(default_factory=dict)
     _words_of: dict[Path, bytes] = field(default_factory=dict)
     _folders: Folders = field(default_factory=Folders)
 
@@ -131,6 +132,12 @@ class FileSet:
 
         Files that a name led to since are among them: what was loaded so far must not decide.
         """
+        asked = (mark, pattern.pattern)
+        if asked not in self._answers:
+            self._answers[asked] = self._ask_unread(mark, pattern)
+        return self._answers[asked]
+
+    def _ask_unread(self, mark: str, pattern: re.Pattern[str]) -> bool:
         asked = (mark, pattern.pattern)
         word = longest_word(mark.encode())
         for path in self._to_ask(asked):
