@@ -105,7 +105,7 @@ def _read_toml(path: Path) -> dict[str, Any] | None:
 
 
 def _read_cfg(path: Path) -> dict[str, Any] | None:
-    parser = configparser.ConfigParser(interpolation=None)
+    parser = configparser.ConfigParser(interpolation=None, inline_comment_prefixes="#")
     try:
         parser.read_string(path.read_text("utf-8"), str(path))
     except (OSError, ValueError, configparser.Error) as error:

@@ -91,3 +91,12 @@ def test_the_menu_names_every_page_that_a_person_wrote(pages: dict[str, str]) ->
     settings = yaml.load((ROOT / "mkdocs.yml").read_text("utf-8"), Settings)
     written = {name for name in pages if not name.startswith(("rules/", "zh/rules/"))}
     assert names(settings["nav"]) == written
+
+
+@pytest.mark.parametrize("name", ["own-rules", "adding-a-rule"])
+def test_the_pages_in_chinese_have_the_same_code_and_the_same_parts(name: str) -> None:
+    pages = [(DOCS / f"{name}{end}.md").read_text("utf-8") for end in ("", ".zh-CN")]
+    code = [re.findall(r"```\w+\n.*?```", page, re.DOTALL) for page in pages]
+    english, chinese = ([re.sub(r" *# .*", "", block) for block in blocks] for blocks in code)
+    assert english == chinese
+    assert len({page.count("\n#") for page in pages}) == 1

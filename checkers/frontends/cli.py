@@ -221,6 +221,9 @@ def main() -> None:
     commands = {
         command.name or command.callback.__name__ for command in app.registered_commands if command.callback
     }
+    ahead = 2 if arguments[:1] == ["--lang"] else int("".join(arguments[:1]).startswith("--lang="))
+    if 0 < ahead < len(arguments) and arguments[ahead] in commands:  # `--lang zh baseline`
+        arguments.insert(0, arguments.pop(ahead))
     if not arguments or arguments[0] not in {*commands, "--help", "-h"}:
         arguments.insert(0, "check")
     gc.disable()  # the process ends soon: collecting would double the run time

@@ -81,6 +81,15 @@ def test_json_is_english_unless_chinese_is_asked_for(command: Command, arguments
         assert all(CHINESE.search(step["text"]) for step in theirs["evidence"])
 
 
+@pytest.mark.parametrize("ahead", [["--lang", "zh"], ["--lang=zh"]])
+def test_the_language_may_stand_in_front_of_a_command(command: Command, ahead: list[str]) -> None:
+    code, out, error = command(*ahead, "baseline")
+    assert (code, error) == (0, "") and "baseline.json" in out and CHINESE.search(out)
+    code, out, _ = command(*ahead, "explain", "E7101")
+    assert code == 0 and CHINESE.search(out)
+    assert command(*ahead, "mlp.py", "--no-baseline")[0] == 1
+
+
 @pytest.mark.parametrize(
     ("arguments", "wanted"),
     [
