@@ -175,15 +175,17 @@ def is_extended(project: Project, name: str) -> bool:
     return any(name in module.words and grows.search(module.text) for module in project.modules)
 
 
+def is_wrapper(cls: ClassFacts) -> bool:
+    """Whether a class builds what a registry of its file names by a style: `One…(style=…, **kwargs)`."""
+    method = cls.methods.get("__init__")
+    if method is None or method.args.kwarg is None:
+        return False
+    named = {node.id for node in walk(method) if isinstance(node, ast.Name) and _NAME.match(node.id)}
+    bound = (binding for name in named for binding in cls.module.bindings.get(name, ()))
+    return any(isinstance(binding.value, ast.Dict) for binding in bound)
+
+
 def wrappers(project: Project) -> list[ClassFacts]:
-    """Classes that build what a registry names by a style: `One…(style=…, **kwargs)`, known by what they do."""
-    found = []
-    for registry in registries(project):
-        for cls in registry.module.classes.values():
-            method = cls.methods.get("__init__")
-            if method is None or method.args.kwarg is None:
-                continue
-            names = {node.id for node in walk(method) if isinstance(node, ast.Name)}
-            if registry.name in names:
-                found.append(cls)
-    return found
+    """All of them in the files that the run looks at."""
+    modules = {id(registry.module): registry.module for registry in registries(project)}
+    return [cls for module in modules.values() for cls in module.classes.values() if is_wrapper(cls)]

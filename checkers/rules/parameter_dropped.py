@@ -19,7 +19,7 @@ from ..project.distributed import (
 )
 from ..project.module_names import written_files
 from ..project.project import Project
-from ..project.registries import wrappers
+from ..project.registries import is_wrapper
 from ..project.stage_calls import stage_calls
 from ..project.stage_classes import parameters
 from ..project.stages import Stages
@@ -169,14 +169,13 @@ def _parts(analysis: Analysis, cls: ClassFacts) -> Iterator[Obj]:
     """The modules that the constructor of a class builds: in lists, and by wrappers, too."""
     analysis.run_all()
     entry = analysis.objects.get(id(cls))
-    wrapping = {id(wrapper) for wrapper in wrappers(analysis.project)}
     waiting = [(value, 0) for value in entry[1].attrs.values()] if entry is not None else []
     while waiting:
         value, depth = waiting.pop(0)
         for obj, condition in objects_of(value, ""):
             if obj is None or condition:
                 continue
-            if obj.cls.facts is None or id(obj.cls.facts) in wrapping:
+            if obj.cls.facts is None or is_wrapper(obj.cls.facts):
                 waiting += [(inner, depth + 1) for inner in obj.attrs.values()] if depth < _DEEPEST else []
             else:
                 yield obj

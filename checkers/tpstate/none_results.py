@@ -11,7 +11,7 @@ from ..facts.module import ClassFacts, ModuleFacts
 from ..facts.nodes import children, walk
 from ..project.module_names import written_files
 from ..project.project import Project
-from ..project.registries import wrappers
+from ..project.registries import is_wrapper
 from .analysis import Analysis
 from .module_tree import objects_of
 
@@ -37,11 +37,7 @@ def none_results(analysis: Analysis) -> Iterator[NoneResult]:
         if id(cls.module) not in files or forward is None:
             continue
         for name, call in _results(forward):
-            callee = (
-                _held(analysis, obj.attrs.get(call.func.attr))
-                if isinstance(call.func, ast.Attribute)
-                else None
-            )
+            callee = _held(obj.attrs.get(call.func.attr)) if isinstance(call.func, ast.Attribute) else None
             found = _missing(project, callee) if callee is not None else None
             if callee is None or found is None or not _allows(cls.module.text_of(forward), found[1]):
                 continue
@@ -63,16 +59,15 @@ def _results(forward: ast.FunctionDef) -> Iterator[tuple[str, ast.Call]]:
                 yield node.targets[0].id, node.value
 
 
-def _held(analysis: Analysis, value: object) -> ClassFacts | None:
+def _held(value: object) -> ClassFacts | None:
     """The class of a part; what a wrapper built by its style stands for the wrapper."""
-    wrapping = {id(cls) for cls in wrappers(analysis.project)}
     waiting = [value]
     for _ in range(3):
         objs = [obj for item in waiting for obj, condition in objects_of(item, "") if obj and not condition]  # type: ignore[arg-type]
         if len(objs) != 1:
             return None
         facts = objs[0].cls.facts
-        if facts is None or id(facts) not in wrapping:
+        if facts is None or not is_wrapper(facts):
             return facts
         waiting = list(objs[0].attrs.values())
     return None
