@@ -62,6 +62,10 @@ def _is_entry(
                 for value, place in _given(script, owner, node.id)
             ]
             return bool(given) and all(given)
+        chosen = owner.bound.get(node.id, []) if owner is not None else []
+        named = {id(value) for value in entries.named.values()}
+        if len(chosen) > 1 and all(id(value) in named for value in chosen):
+            return True  # one class in each branch of a test of the rank
         return _is_entry(script, scope.value(node.id), scope, entries, depth + 1)
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "get":
         holder: ast.expr = node.func.value

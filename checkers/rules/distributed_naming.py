@@ -77,9 +77,13 @@ class DistributedNaming(Rule):
                 by_module.setdefault(id(cls.module), []).append(cls)
         for classes in by_module.values():
             yield from self._of_file(project, classes)
-        yield from self._unnamed(analysis)
+        said = set()
+        for finding in self._unnamed(analysis):
+            said.add(finding.place)
+            yield finding
         for registry in registries(project):
             yield from self._elsewhere(registry)
+            yield from (finding for finding in self._as_other(registry) if finding.place not in said)
 
     def _unnamed(self, analysis: Analysis) -> Iterator[Finding]:
         """Registered modules that build parallel layers and are not named so."""
@@ -97,6 +101,18 @@ class DistributedNaming(Rule):
                     ),
                     _renamed(cls.name, _PARALLEL.sub("", cls.name)),
                 )
+
+    def _as_other(self, registry: Registry) -> Iterator[Finding]:
+        """A distributed style whose class has another name."""
+        for entry in registry.entries:
+            cls = entry.target
+            if cls is not None and "Distributed" in entry.style and not is_named_distributed(cls):
+                problem = tr(
+                    "`%(cls)s` is registered as `%(style)s` and is not named so",
+                    cls=cls.name,
+                    style=entry.style,
+                )
+                yield self._finding(cls, problem, _renamed(cls.name, _PARALLEL.sub("", cls.name)))
 
     def _elsewhere(self, registry: Registry) -> Iterator[Finding]:
         """Distributed modules of a registry that lie in the folder of another family, away from their originals."""

@@ -67,6 +67,8 @@ class LabelMissingOnLastStage(Rule):
         for script in analysis.project.knowledge(Training):
             for step in script.forward_steps:
                 reads = data_reads(script, step)
+                if reads:
+                    yield from self._never_read(script, step)
                 if reads and all(read.where.stages == {FIRST} and not read.where.is_open for read in reads):
                     yield from self._check_step(script, step, reads[0])
                 elif reads and not any(read.where.stages or read.where.is_open for read in reads):
@@ -79,6 +81,19 @@ class LabelMissingOnLastStage(Rule):
                     )
                 elif reads:
                     yield from self._first_only(script, step)
+
+    def _never_read(self, script: TrainingScript, step: Scope) -> Iterator[Finding]:
+        """A label that is None on every stage."""
+        for name, node in dict(_loss_inputs(script, step)).items():
+            made = step.bound.get(name, [])
+            if made and name not in step.parameters and all(map(is_none, made)):
+                yield self.finding(
+                    place_of(step.module, node),
+                    object=script_name(step),
+                    message="the loss takes `%(label)s`, which is None on every stage",
+                    advice="Read it where `mpu.is_pipeline_last_stage()` holds.",
+                    label=name,
+                )
 
     def _first_only(self, script: TrainingScript, step: Scope) -> Iterator[Finding]:
         """The batch is read on both stages, and the label taken out of it on the first one alone."""

@@ -111,7 +111,12 @@ def _problem(script: TrainingScript, provider: Names, value: ast.expr) -> str | 
     value = _made_of(provider, value)
     if isinstance(value, ast.ListComp | ast.GeneratorExp) and _is_loader(script, provider, value.elt):
         return tr("DataLoaders, each `%(elt)s`", elt=ast.unparse(value.elt))
-    if not isinstance(value, ast.Tuple):
+    if isinstance(value, ast.ListComp | ast.GeneratorExp) and len(value.generators) == 1:
+        loop = value.generators[0]
+        turns = loop.iter.elts if isinstance(loop.iter, ast.Tuple | ast.List) and not loop.ifs else None
+        if turns is not None and len(turns) != 3 and not any(isinstance(turn, ast.Starred) for turn in turns):
+            return tr("%(number)s values", number=len(turns))
+    if not isinstance(value, ast.Tuple | ast.List):
         if isinstance(value, ast.Call) and (dotted_name(value.func) or "").endswith("Dataset"):
             return tr("one data set")
         return tr("one DataLoader") if _is_loader(script, provider, value) else None

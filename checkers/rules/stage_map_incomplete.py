@@ -185,6 +185,12 @@ def _asked_by_other_ranks(script: TrainingScript, found: StageMap) -> Iterator[t
     """Where the map is asked for a rank of a group whose ranks all hold the same stage."""
     for frame in module_functions(script.project, script.module):
         for node in frame.scope.nodes:
+            if node is found.node and isinstance(node, ast.If | ast.IfExp):
+                left = node.test.left if isinstance(node.test, ast.Compare) else None
+                axes = varies(left, frame) if left is not None else None
+                if left is not None and axes and not axes & PP:
+                    yield left, axes
+                continue
             if isinstance(node, ast.Subscript):
                 held, key = node.value, node.slice
             elif isinstance(node, ast.Call) and node.args and script.names(node.func, found):
