@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import bisect
 import re
 from collections import defaultdict
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from collections.abc import Iterator
 from ..facts.module import ClassFacts, ModuleFacts
 from ..facts.nodes import walk
 from .project import Project, dotted_name
+from .scopes import lines_with
 
 _REFUSES = re.compile(
     r"(?=[^#\n]*\b(?:assert|if|raise|elif|and)\b)(?P<count>[^#\n]*head[^%\n]*)%[^\n]*"
@@ -56,16 +58,22 @@ class RefusedHeads:
 
     def _handed(self, module: ModuleFacts) -> Iterator[tuple[str, str]]:
         """Pairs of names: what a value is called, and what it is called where it goes."""
-        if "head" not in module.text:
-            return
-        for node in walk(module.tree):
-            if isinstance(node, ast.keyword) and node.arg is not None:
-                yield from ((name, node.arg) for name in _names(node.value))
+        lines = sorted(lines_with(module.text, "head"))
+        for node in walk(module.tree) if lines else ():
+            if not isinstance(node, ast.keyword | ast.Assign | ast.Call):
+                continue
+            at = bisect.bisect_left(lines, node.lineno)
+            if at == len(lines) or lines[at] > (node.end_lineno or node.lineno):
+                continue
+            if isinstance(node, ast.keyword):
+                if node.arg is not None:
+                    yield from ((name, node.arg) for name in _names(node.value))
             elif isinstance(node, ast.Assign):
-                for target in node.targets:
+                names = _names(node.value)
+                for target in node.targets if names else ():
                     last = ast.unparse(target).rsplit(".", 1)[-1]
-                    yield from ((name, last) for name in _names(node.value))
-            elif isinstance(node, ast.Call) and any(map(_names, node.args)):
+                    yield from ((name, last) for name in names)
+            elif any(map(_names, node.args)):
                 yield from self._positional(module, node)
 
     def _positional(self, module: ModuleFacts, call: ast.Call) -> Iterator[tuple[str, str]]:
@@ -93,7 +101,7 @@ def _names(value: ast.expr) -> list[str]:
     if not isinstance(value, ast.Name | ast.Attribute | ast.Subscript | ast.Call | ast.BoolOp | ast.IfExp):
         return []
     found = []
-    for node in ast.walk(value):
+    for node in walk(value):
         text = (
             node.id
             if isinstance(node, ast.Name)
