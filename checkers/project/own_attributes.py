@@ -121,11 +121,18 @@ def reads(project: Project, cls: ClassFacts, names: set[str]) -> Iterator[ast.At
 
     Left out are reads that the constructor has refused, that a handler expects to fail, or behind a switch that is off.
     """
-    left_out = {id(node) for node in (*_refused(cls), *_tried(cls), *_switched_off(project, cls))}
-    for node, method in cls.of_self:
-        if isinstance(node.ctx, ast.Load) and node.attr in names and id(node) not in left_out:
-            if _runs(project, cls, method):
-                yield node
+    found = [
+        (node, method)
+        for node, method in cls.of_self
+        if node.attr in names and isinstance(node.ctx, ast.Load)
+    ]
+    if not found:
+        return
+    wanted = {id(node) for node, _ in found}
+    left_out = {id(node) for node in (*_refused(cls), *_tried(cls), *_switched_off(project, cls, wanted))}
+    for node, method in found:
+        if id(node) not in left_out and _runs(project, cls, method):
+            yield node
 
 
 def _runs(project: Project, cls: ClassFacts, method: ast.FunctionDef) -> bool:
@@ -190,8 +197,8 @@ def _refused(cls: ClassFacts) -> Iterator[ast.AST]:
                     yield from walk(statement)
 
 
-def _switched_off(project: Project, cls: ClassFacts) -> Iterator[ast.AST]:
-    """What stands under `if self.flag:` where False is all that the flag is ever set to."""
+def _switched_off(project: Project, cls: ClassFacts, wanted: set[int]) -> Iterator[ast.AST]:
+    """What stands under `if self.flag:` where False is all that the flag is ever set to, if some of it is wanted."""
     set_to: dict[str, list[ast.expr | None]] = {}
     for method in cls.methods.values():
         for node in walk(method):
@@ -208,9 +215,10 @@ def _switched_off(project: Project, cls: ClassFacts) -> Iterator[ast.AST]:
     for method in cls.methods.values() if off else ():
         for node in walk(method):
             if isinstance(node, ast.If) and ast.unparse(node.test) in off:
-                if not set_outside(project, node.test.attr):  # type: ignore[attr-defined]
-                    for statement in node.body:
-                        yield from walk(statement)
+                inside = [part for statement in node.body for part in walk(statement)]
+                is_wanted = not wanted.isdisjoint(map(id, inside))
+                if is_wanted and not set_outside(project, node.test.attr):  # type: ignore[attr-defined]
+                    yield from inside
 
 
 def _tried(cls: ClassFacts) -> Iterator[ast.AST]:
