@@ -127,7 +127,7 @@ class ModuleFacts:
     @cached_property
     def edges(self) -> list[ImportEdge]:
         """Every import of the file, in functions too."""
-        return list(_edges(self.tree))
+        return list(_edges(self.tree, "TYPE_CHECKING" in self.words))
 
     def text_of(self, node: ast.stmt | ast.expr) -> str:
         """The source of a node: its lines, whole."""
@@ -259,7 +259,7 @@ def _is_setter(function: ast.FunctionDef) -> bool:
     )
 
 
-def _edges(tree: ast.Module) -> Iterator[ImportEdge]:
+def _edges(tree: ast.Module, speaks_of_typing: bool) -> Iterator[ImportEdge]:
     pending: list[tuple[ast.AST, str]] = [(tree, "module")]
     while pending:
         node, kind = pending.pop()
@@ -271,7 +271,7 @@ def _edges(tree: ast.Module) -> Iterator[ImportEdge]:
             yield ImportEdge(module, tuple(alias.name for alias in node.names), node, kind)
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
             pending += [(child, "function") for child in children(node)]
-        elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
+        elif speaks_of_typing and isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
             pending += [(child, "typing" if kind == "module" else kind) for child in node.body]
             pending += [(child, kind) for child in node.orelse]
         elif isinstance(node, ast.Try) and node.handlers:

@@ -22,7 +22,7 @@ def as_code(node: ast.AST) -> str:
     """A node as code, written once."""
     text: str | None = node.__dict__.get("_code")
     if text is None:
-        text = node._code = ast.unparse(node)  # type: ignore[attr-defined]
+        text = node._code = dotted_name(node) or ast.unparse(node)  # type: ignore[attr-defined]
     return text
 
 

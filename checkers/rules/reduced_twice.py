@@ -124,7 +124,9 @@ def _alike(block: list[ast.stmt], frame: Frame) -> Iterator[tuple[ast.Call, ast.
         (i, s.value) for i, s in enumerate(block) if isinstance(s, ast.Expr) and isinstance(s.value, ast.Call)
     ]
     for (i, first), (j, second) in pairwise(calls):
-        if as_code(first) != as_code(second) or j != i + 1 or not first.args:
+        if j != i + 1 or not first.args or as_code(first.func) != as_code(second.func):
+            continue
+        if as_code(first) != as_code(second):
             continue
         if _sums(first, frame):
             yield first, second

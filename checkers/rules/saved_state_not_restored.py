@@ -136,9 +136,9 @@ def _resumed(project: Project) -> list[set[str]]:
         for node in frame.scope.nodes:
             if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
                 keys.add(str(node.slice.value))
-            elif (
-                isinstance(node, ast.Call) and ast.unparse(node.func).endswith((".get", ".pop")) and node.args
-            ):
+            elif isinstance(node, ast.Call) and node.args and isinstance(node.func, ast.Attribute):
+                if node.func.attr not in ("get", "pop"):
+                    continue
                 keys.add(str(getattr(node.args[0], "value", "")))
         found.append(keys)
     return found

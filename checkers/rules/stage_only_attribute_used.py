@@ -176,7 +176,7 @@ class StageOnlyAttributeUsed(Rule):
         seen: set[str] = set()
         for stage, answers in ((tr("first"), FIRST), (tr("middle"), MIDDLE), (tr("last"), LAST)):
             for known in (answers, *({**answers, text: True} for text in texts_of(init))):
-                present = set(_assignments([n for part in reached(init, known) for n in ast.walk(part)]))
+                present = set(_assignments([n for part in reached(init, known) for n in walk(part)]))
                 absent = {name for name in candidates if name not in present}
                 for name, node, frame in _uses(project, cls, init, known) if absent else ():
                     if name in absent and name not in seen:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..facts.module import ClassFacts
-from ..facts.nodes import is_none
+from ..facts.nodes import is_none, walk
 from ..project.places import in_tests
 from ..project.project import Project
 from ..project.stages import Stages
@@ -92,7 +92,7 @@ def _asks(cls: ClassFacts) -> bool:
         isinstance(node, ast.Name | ast.Attribute)
         and isinstance(node.ctx, ast.Load)
         and STAGED.fullmatch(last_name(node)) is not None
-        for node in ast.walk(cls.node)
+        for node in walk(cls.node)
     )
 
 
