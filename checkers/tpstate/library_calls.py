@@ -83,6 +83,8 @@ def special_function(
 ) -> Value | None:
     """Functions of the tree known by name and role, so that a vendored Megatron reads like the installed one."""
     name = getattr(func.node, "name", "")
+    if name == "checkpoint" and func.owner is not None:
+        return None  # a method that writes one, not the function that recomputes
     if "parallel_cross_entropy" in name and not interp.is_opaque(func.module):
         _named(interp, f"{func.module.name}.{name}", name, args, kwargs, node)
         return None  # one of the tree's own is followed inside
