@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..facts.nodes import as_code
 from ..finding import Finding
+from ..language import tr
 from ..rule import Rule, Symptom
 from ..spmd.axes import last_name
 from ..spmd.collectives import torch_name
@@ -36,7 +37,7 @@ class CollectiveOfView(Rule):
 
     code, symbol = "E7766", "collective-of-view"
     message = "`%(call)s` is given `%(view)s`, a view whose numbers do not lie side by side in memory"
-    advice = "Make it contiguous first: `%(view)s.contiguous()`; copy back what an in-place collective leaves there."
+    advice = "Make it contiguous first: `%(view)s.contiguous()`."
     why = "NCCL sends one stretch of memory. torch refuses tensors with gaps, or of axes in another order."
     symptom = Symptom.CRASH
     runtime = "ValueError: Tensors must be contiguous"
@@ -72,24 +73,36 @@ class CollectiveOfView(Rule):
     def check(self, analysis: Analysis) -> Iterator[Finding]:
         for frame in functions(analysis.project, _MARK):
             for call in frame.scope.calls:
-                for given in _tensors(call, frame):
+                for given, is_filled in _tensors(call, frame):
                     if _has_gaps(given, frame, 0):
+                        back = tr(
+                            "Run it on `whole = %(view)s.contiguous()`, then copy back: `%(view)s.copy_(whole)`.",
+                            view=as_code(given),
+                        )
                         yield self.finding(
                             place_of(frame.module, call),
                             object=frame.function_name,
-                            fix=unsafe(insert_after(frame.module, given, ".contiguous()")),
+                            fix=None
+                            if is_filled
+                            else unsafe(insert_after(frame.module, given, ".contiguous()")),
+                            advice=back if is_filled else None,
                             call=as_code(call.func),
                             view=as_code(given),
                         )
                         break
 
 
-def _tensors(call: ast.Call, frame: Frame) -> list[ast.expr]:
-    """What a call sends or fills."""
+def _tensors(call: ast.Call, frame: Frame) -> list[tuple[ast.expr, bool]]:
+    """What a call sends or fills, and whether it fills it."""
     name = torch_name(call, frame)
     if name == "P2POp":
-        return call.args[1:2]
-    return [call.args[index] for index in _SENDS.get(name, ()) if index < len(call.args)]
+        return [(tensor, not as_code(call.args[0]).endswith("isend")) for tensor in call.args[1:2]]
+    only_sent = name in ("send", "isend")
+    return [
+        (call.args[index], index == 0 and not only_sent)
+        for index in _SENDS.get(name, ())
+        if index < len(call.args)
+    ]
 
 
 def _has_gaps(node: ast.expr, frame: Frame, depth: int) -> bool:

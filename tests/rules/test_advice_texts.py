@@ -174,6 +174,16 @@ CROSSED = dict(zip(NAMES, ("w3", "dim, hidden", "w2", "hidden, dim", "w2", "w3")
             (FIXTURES / "drop-path-not-from-total-depth" / "bad_not_original.py").read_text(),
             "`drop_path=rates[2:8]`",
         ),
+        (
+            "collective-of-view",
+            (FIXTURES / "collective-of-view" / "bad.py").read_text(),
+            "copy back: `scores.transpose(0, 1).copy_(whole)`",
+        ),
+        (
+            "full-heads-on-sharded-value",
+            (FIXTURES / "full-heads-on-sharded-value" / "bad_all_groups.py").read_text(),
+            "_per_rank = self.",
+        ),
         ("submodule-not-given-dict", BLOCKS, '`self.blk({"x": h, "mask": mask})`'),
     ],
 )
