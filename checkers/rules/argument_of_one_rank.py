@@ -18,7 +18,8 @@ from ..tpstate.verdicts import place_of
 if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
 
-_ONE_RANK = re.compile(r"(.*(size|world|ranks)(\(.*\))?) (==|<=) 1|1 == .*(size|world|ranks)(\(.*\))?")
+_RANKS = r"(.*[._])?(group|mesh)(\.size\(\)|_size)|.*world_size(\(.*\))?|(.*[._])?(tp|pp|dp|cp|ep|sp)_size|.*num_ranks"
+_ONE_RANK = re.compile(rf"({_RANKS}) (==|<=) 1|1 == ({_RANKS})")
 _VALUES = re.compile(r"bias|\w+_bias|scale|\w+_scale|weight|residual|dropout(_p)?")
 
 
@@ -73,7 +74,7 @@ class ArgumentOfOneRank(Rule):
             or last.value is None
         ):
             return
-        if as_code(last.value).startswith("self."):
+        if isinstance(last.value, ast.Constant) or as_code(last.value).startswith("self."):
             return  # another method does it, in its own way
         if not _ONE_RANK.fullmatch(as_code(test.test)):
             return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ..facts.module import ClassFacts, ModuleFacts
@@ -76,6 +76,14 @@ class Arguments:
 
     def _trace(self, value: ast.expr, module: ModuleFacts) -> Node:
         return trace(value, Frame(self.side, module, {}))
+
+
+def is_kept_back(pair: Argument, sides: Sequence[Side]) -> bool:
+    """Whether the distributed class takes a parameter itself, and does not hand it on where the original does."""
+    given = pair.theirs
+    if pair.mine is not None or given is None or given.op != "param" or given.value != pair.name:
+        return False
+    return any(pair.name in constructor(side.project, side.cls) for side in sides)
 
 
 def _spot(node: Node, name: str) -> Spot | None:

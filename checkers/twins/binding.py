@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
+from ..facts.module import ClassFacts
+
 
 def bind(function: ast.FunctionDef | ast.Lambda, names: Sequence[str], *, skip_self: bool) -> list[str]:
     """The parameter that each argument goes to: positional ones are counted, keywords stay."""
@@ -27,3 +29,15 @@ def defaults(function: ast.FunctionDef, *, skip_self: bool = True) -> dict[str, 
     for arg, kw_value in zip(args.kwonlyargs, args.kw_defaults, strict=True):
         found[arg.arg] = kw_value
     return found
+
+
+def data_fields(cls: ClassFacts) -> list[str]:
+    """The fields of a data class or named tuple, in the order in which its constructor takes them."""
+    marks = [*cls.node.decorator_list, *cls.node.bases]
+    if not any("dataclass" in ast.unparse(mark) or "NamedTuple" in ast.unparse(mark) for mark in marks):
+        return []
+    return [
+        part.target.id
+        for part in cls.node.body
+        if isinstance(part, ast.AnnAssign) and isinstance(part.target, ast.Name)
+    ]

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from ..facts.module import ClassFacts
 from ..project.project import FunctionRef
-from .binding import bind
+from .binding import bind, data_fields
 from .entering import Trace, enter, enter_super, is_super, own_method, passed_on, run_local, run_method
 from .frames import Frame, OwnLayer
 from .graphs import is_count
@@ -245,6 +245,11 @@ def _built(
         found = frame.side.project.method(callee.ref, "__init__")
         if found is not None:
             names = bind(found[1], names, skip_self=True)
+        elif fields := data_fields(callee.ref):
+            names = [
+                fields[index] if not label and index < len(fields) else label
+                for index, label in enumerate(names)
+            ]
     return _sorted("new", args, names, spots, node, frame, callee.ref, name)
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from ..language import tr
 from ..project.project import FunctionRef
 from .anchors import anchored
-from .arguments import Arguments
+from .arguments import Arguments, is_kept_back
 from .difference import Difference
 from .frames import OwnLayer, Side
 from .graphs import (
@@ -21,8 +21,10 @@ from .graphs import (
     has_parameter,
     is_count,
     is_input,
+    lacks_entry,
     operation,
     operations,
+    starts_later,
     unmatched,
     within,
 )
@@ -210,8 +212,12 @@ class Comparison:
             return [self._difference(a, b, there, here, decided=self._is_known(a) and self._is_known(b))]
         if len(a.args) == len(b.args) and sorted(a.names) != sorted(b.names) and "" in (*a.names, *b.names):
             return self._operands(a, b, there, here)  # by position here, by keyword there
-        known = a.op == "seq" or (
-            a.op != "f:range" and a.op.startswith("f:") and self._is_known(a) and self._is_known(b)
+        known = (a.op, b.op) == ("dict", "dict") and lacks_entry(a, b)
+        known = known or ((a.op, b.op) == ("f:range", "f:range") and starts_later(a, b))
+        known = (
+            known
+            or a.op == "seq"
+            or (a.op != "f:range" and a.op.startswith("f:") and self._is_known(a) and self._is_known(b))
         )
         return [self._difference(a, b, there, here, decided=known)]
 
@@ -255,7 +261,9 @@ class Comparison:
             if pair.theirs is not None and pair.mine is not None:
                 if pair.theirs.key != pair.mine.key:
                     changed.append(pair)
-            elif not self._is_default(pair.default, pair.theirs or pair.mine):
+            elif is_kept_back(pair, self.sides) or not self._is_default(
+                pair.default, pair.theirs or pair.mine
+            ):
                 decided = pair.default is not None
                 spots = (pair.there or there, pair.here or here)
                 what = (

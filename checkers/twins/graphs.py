@@ -71,6 +71,21 @@ def cuts_out_of(node: Node, other: Node) -> bool:
     return cut and {part.op for part in parts} <= {"seq", "slice", "const"}
 
 
+def lacks_entry(theirs: Node, mine: Node) -> bool:
+    """Whether a dict holds all that the other one holds but some values that are not None."""
+    lost = [arg for arg, name in zip(theirs.args, theirs.names, strict=True) if name not in mine.names]
+    none = [arg for arg in lost if arg.op == "const" and arg.value is None]
+    return bool(lost) and not none and set(mine.names) < set(theirs.names)
+
+
+def starts_later(theirs: Node, mine: Node) -> bool:
+    """Whether one of two ranges with the same end leaves out the first numbers: `range(1, n)` for `range(n)`."""
+    ends = [node.args[-1].key if len(node.args) < 3 else 0 for node in (theirs, mine)]
+    starts = [node.args[0] if len(node.args) == 2 else None for node in (theirs, mine)]
+    written = [start is None or (start.op == "const" and isinstance(start.value, int)) for start in starts]
+    return all(written) and ends[0] == ends[1] != 0
+
+
 def guarded(node: Node) -> Node | None:
     """What a value is where its `None` test finds something: guards are written on one side only."""
     if node.op == "if" and node.args[0].op == "is":

@@ -1,5 +1,7 @@
 """A size worked out in each turn of a loop by another formula; another kind of dropout."""
 
+from dataclasses import dataclass
+
 from torch import nn
 
 from onescience.distributed.megatron.core.tensor_parallel import ColumnParallelLinear
@@ -14,10 +16,18 @@ class DropPath(nn.Module):
         return x * (1 - self.rate)
 
 
+@dataclass(frozen=True)
+class Grid:
+    size: int
+    window: int
+    shift: int = 0
+
+
 class FjordBlock(nn.Module):
     def __init__(self, dim, window, rate=0.0):
         super().__init__()
         self.shift = tuple(side // 2 for side in window)
+        self.grid = Grid(dim, 4, 2)
         self.proj = nn.Linear(dim, dim)
         self.drop_path = DropPath(rate)
 
@@ -29,6 +39,7 @@ class FjordDistributedBlock(nn.Module):
     def __init__(self, dim, window, rate=0.0, config=None):
         super().__init__()
         self.shift = tuple((side + 1) // 2 for side in window)  # [differs-from-original]
+        self.grid = Grid(dim, 2, 4)  # [differs-from-original]
         self.proj = ColumnParallelLinear(
             dim, dim, config=config, init_method=config.init_method, bias=True, gather_output=True
         )
