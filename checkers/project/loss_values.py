@@ -224,3 +224,24 @@ def times_samples(script: TrainingScript, value: ast.expr, scope: Scope) -> tupl
             if _SAMPLES.search(as_code(factor)) and loss_kind(script, mean, scope) == MEAN:
                 return made, mean
     return None
+
+
+def made_on_cpu(node: ast.Call) -> bool:
+    """Whether a tensor is made without a device: `torch.ones((), dtype=torch.int)`."""
+    if any(word.arg in ("device", None) for word in node.keywords):
+        return False
+    return dotted_name(node.func) in ("torch.ones", "torch.tensor", "torch.full", "torch.zeros")
+
+
+def joins(node: ast.expr, loss: ast.expr, count: ast.expr | None, scope: Scope) -> bool:
+    """Whether a report is one tensor of the loss and its count, neither brought to another device."""
+    node = _followed(node, scope)
+    if (
+        _method(node) not in ("cat", "stack")
+        or not isinstance(loss, ast.Name)
+        or not isinstance(count, ast.Name)
+    ):
+        return False
+    if any(word in as_code(node) for word in (".cuda(", ".to(", ".cpu(")):
+        return False
+    return {loss.id, count.id} <= {part.id for part in walk(node) if isinstance(part, ast.Name)}

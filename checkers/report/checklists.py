@@ -128,8 +128,8 @@ TENSOR = (
           "rank-offset-missing share-divided-again rank-part-misplaced index-not-local "
           "reduced-twice replica-lengths-differ norm-result-not-cast rank-and-size-of-different-axes "
           "group-made-by-some-ranks named-for-other-axis gathered-into-one-tensor argument-of-one-rank "
-          "gradients-in-other-order collective-never-awaited collective-of-view wrapped-over-all-ranks "
-          "groups-used-before-init "
+          "gradients-in-other-order unpacked-in-other-order collective-never-awaited "
+          "collective-of-view wrapped-over-all-ranks groups-used-before-init "
           "device-of-wrong-axis boundary-keys-differ backward-not-mirrored shared-parameter-unsummed "
           "lookup-not-masked parallel-plan-mismatch optimizer-part-not-shared ring-receives-first "
           "received-without-gradient exchange-not-undone quotient-of-own-count",

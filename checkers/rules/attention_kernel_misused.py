@@ -113,6 +113,11 @@ def _of_kernel(module: ModuleFacts, function: ast.FunctionDef, node: ast.Call) -
                 problem = tr("`%(name)s` never reaches the attention", name=parameter)
                 typed = f"{keyword}={parameter}"
                 yield node, problem, typed, add_keyword(module, node, typed)
+        if "attn_mask" not in given and len(node.args) < 4 and not is_causal:
+            for name in _prepared(function, node):
+                typed = f"attn_mask={name}"
+                problem = tr("`%(name)s` never reaches the attention", name=name)
+                yield node, problem, typed, add_keyword(module, node, typed)
     masks = [keyword.value for keyword in node.keywords if keyword.arg == "attn_mask"] or node.args[3:4]
     for view in (_only_value(function, mask) for mask in masks):
         if view is not None and _has_one_key(view):
@@ -148,6 +153,27 @@ def _left_out(module: ModuleFacts, function: ast.FunctionDef, name: re.Pattern[s
     called = {id(part.func) for part in walk(module.tree) if isinstance(part, ast.Call)}
     if calls and all(id(part) in called for part in calls):
         yield from (arg.arg for arg in required if name.fullmatch(arg.arg) and arg.arg not in read)
+
+
+def _prepared(function: ast.FunctionDef, node: ast.Call) -> Iterator[str]:
+    """Parameters that are brought into the shape of a mask, `seen = seen.view(1, 1, 1, -1)`, and never read again."""
+    parameters = {arg.arg for arg in (*function.args.args, *function.args.kwonlyargs)}
+    names = [part for part in walk(function) if isinstance(part, ast.Name)]
+    for part in walk(function):
+        target = part.targets[0] if isinstance(part, ast.Assign) and len(part.targets) == 1 else None
+        if not isinstance(target, ast.Name) or target.id not in parameters or target.lineno > node.lineno:
+            continue
+        made = part.value if isinstance(part, ast.Assign) else None
+        if not isinstance(made, ast.Call) or not isinstance(made.func, ast.Attribute):
+            continue
+        is_shaped = (
+            made.func.attr in ("view", "reshape", "unsqueeze") and as_code(made.func.value) == target.id
+        )
+        later = [
+            name for name in names if name.id == target.id and name.lineno > (made.end_lineno or made.lineno)
+        ]
+        if is_shaped and not later and len(made.args) > 2:
+            yield target.id
 
 
 def _only_value(function: ast.FunctionDef, mask: ast.expr) -> ast.Call | None:

@@ -71,6 +71,29 @@ class DatasetSplitsConfused(Rule):
                     if len(node.value.elts) == len(_SPLITS):
                         yield from self._returned(provider, provider.function.name, node.value)
 
+    def _argument_lost(
+        self, provider: Names, name: str, kinds: list[str], made: list[ast.expr | None]
+    ) -> Iterator[Finding]:
+        """One of three data sets of one class that is not given the last argument of the other two."""
+        calls = [call for call in made if isinstance(call, ast.Call) and not call.keywords]
+        counts = [len(call.args) for call in calls]
+        if len(calls) != len(_SPLITS) or len({as_code(call.func) for call in calls}) != 1:
+            return
+        if counts.count(max(counts)) == 2 and min(counts) == max(counts) - 1 > 0:
+            at = counts.index(min(counts))
+            last = [as_code(call.args[-1]) for call in calls if len(call.args) == max(counts)]
+            if last[0] == last[1]:
+                yield self.finding(
+                    place_of(provider.module, calls[at]),
+                    object=name,
+                    problem=tr(
+                        "the %(kind)s data are not given `%(argument)s`, which the others are",
+                        kind=kinds[at],
+                        argument=last[0],
+                    ),
+                    typed=tr("Give it `%(argument)s` as well.", argument=last[0]),
+                )
+
     def _configured(self, script: TrainingScript) -> Iterator[Finding]:
         """Times or files of the training data among those of the others, in the configuration."""
         seen: set[object] = set()
@@ -109,6 +132,7 @@ class DatasetSplitsConfused(Rule):
             )
             return
         made = [provider.value(as_code(part)) for part in value.elts]
+        yield from self._argument_lost(provider, name, kinds, made)
         train = made[0]
         for kind, other in zip(kinds[1:], made[1:], strict=True):
             if train is None or other is None or not isinstance(other, ast.Call):

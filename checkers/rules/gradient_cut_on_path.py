@@ -136,6 +136,12 @@ class GradientCutOnPath(Rule):
                 if not isinstance(node, ast.Return) or not isinstance(node.value, ast.Tuple) or loss is None:
                     continue
                 cut = _cut_in(node.value.elts[0], loss)
+                if (
+                    cut is None
+                    and (inner := _all_cut(node.value.elts[0], loss, binding.free[:1])) is not None
+                ):
+                    text = tr("the loss is made of `%(value)s`, cut off", value=ast.unparse(inner))
+                    yield self._cut(loss.module, inner, loss, text)
                 if cut is not None:
                     text = tr("the loss is returned as `%(value)s`, cut off", value=ast.unparse(cut))
                     yield self._cut(loss.module, cut, loss, text)
@@ -253,6 +259,14 @@ def _cut_in(node: ast.expr, scope: Scope, steps: int = 0) -> ast.expr | None:
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and not node.args:
         return _cut_in(node.func.value, scope, steps + 1) if isinstance(node.func.value, ast.Call) else None
     return None
+
+
+def _all_cut(node: ast.expr, loss: Scope, output: list[str]) -> ast.expr | None:
+    """The cut of the output in what makes the loss, where the output enters it no other way."""
+    made = (loss.value(node.id) or node) if isinstance(node, ast.Name) else node
+    cuts = [part for part in walk(made) if _is_cut(part) and _root(part) in output]
+    uses = sum(_uses(made, name) for name in output)
+    return cuts[0] if cuts and len(cuts) == uses and isinstance(cuts[0], ast.expr) else None
 
 
 def _is_of(cut: ast.expr, model: list[str], step: Scope) -> bool:

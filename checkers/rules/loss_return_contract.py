@@ -16,16 +16,18 @@ from ..project.loss_values import (
     counts_values,
     float_count,
     is_zero,
+    joins,
     keeps_graph,
     lone_report,
     loss_kind,
+    made_on_cpu,
     turned_report,
 )
 from ..project.project import dotted_name
 from ..project.scopes import Scope
 from ..project.training import Training, TrainingScript
 from ..rule import Rule, Symptom
-from ..tpstate.fixes import replace, safe, unsafe
+from ..tpstate.fixes import add_keyword, replace, safe, unsafe
 from ..tpstate.verdicts import place_of
 
 if TYPE_CHECKING:
@@ -97,6 +99,7 @@ class LossReturnContract(Rule):
                             yield from self._by_the_guide(loss, node)
                         if script.drives_stages:
                             yield from self._turned(loss, node)
+                            yield from self._on_cpu(loss, node)
                         if not analysis.project.follows_guide or not script.drives_stages:
                             yield from self._itself(loss, node)
                         if problem is not None:
@@ -121,6 +124,28 @@ class LossReturnContract(Rule):
                     loss=name,
                     value=value.id,
                 )
+
+    def _on_cpu(self, loss: Scope, node: ast.Return) -> Iterator[Finding]:
+        """A count made without a device, joined with the loss."""
+        values = node.value.elts if isinstance(node.value, ast.Tuple) else []
+        reported = values[2].values if len(values) == 3 and isinstance(values[2], ast.Dict) else []
+        count = values[1] if len(values) == 3 else None
+        made = loss.value(count.id) if isinstance(count, ast.Name) else None
+        if not isinstance(made, ast.Call) or not reported or not made_on_cpu(made):
+            return
+        if any(joins(value, values[0], count, loss) for value in reported):
+            name = loss.function.name if loss.function is not None else ""
+            device = f"device={ast.unparse(values[0])}.device"
+            yield self.finding(
+                place_of(loss.module, made),
+                object=name,
+                message="`%(made)s` lies on the CPU, and `%(loss)s` joins it with the loss in its report",
+                advice="Make it with `%(device)s`.",
+                fix=unsafe(add_keyword(loss.module, made, device)),
+                loss=name,
+                made=ast.unparse(made),
+                device=device,
+            )
 
     def _turned(self, loss: Scope, node: ast.Return) -> Iterator[Finding]:
         """A report of [count, sum]: the training loop divides the first by the second."""

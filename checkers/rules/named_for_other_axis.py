@@ -20,7 +20,7 @@ from ..tpstate.verdicts import place_of
 if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
 
-_ASKS = re.compile(r"get_\w+_(rank|group|size)\(")
+_ASKS = re.compile(r"get_\w+_(rank|group|size)\(|\.(tensor|pipeline)_model_parallel_size\b")
 _KINDS = {"group": GROUP, "rank": RANK, "size": SIZE, "world_size": SIZE}
 _NAMED: tuple[tuple[str, Axes, str], ...] = (
     ("tp|tensor_parallel|tensor_model_parallel", TP, "tensor_model_parallel"),
@@ -40,7 +40,7 @@ class NamedForOtherAxis(Rule):
     why = "Who reads the name takes it at its word: it cuts, sums, saves or counts along the axis that the name says."
     symptom = Symptom.WRONG_NUMBERS
     runtime = "nothing fails where both groups have one size; else parts of other ranks are summed, saved or left out"
-    limits = "Where the name says one axis, and Megatron's own function is called for it with another one in its name."
+    limits = "Where the name says one axis, and Megatron's own function or field for it has another one in its name."
     guide = "beyond the guide"
     fix_kind = "unsafe"
     fix_note = "The name may be the wrong one of the two."
@@ -72,6 +72,8 @@ class NamedForOtherAxis(Rule):
                     yield from self._of(frame, as_code(target).removeprefix("self."), value)
 
     def _of(self, frame: Frame, name: str, value: ast.expr) -> Iterator[Finding]:
+        if isinstance(value, ast.Attribute):
+            yield from self._of_field(frame, name, value)
         if not isinstance(value, ast.Call) or value.args or value.keywords:
             return
         asked = last_name(value.func)
@@ -93,3 +95,45 @@ class NamedForOtherAxis(Rule):
                 axes=text_of(found),
                 typed=typed,
             )
+
+    def _of_field(self, frame: Frame, name: str, value: ast.Attribute) -> Iterator[Finding]:
+        """`tp_size = config.pipeline_model_parallel_size`."""
+        meant, given = _axis_of(name), _axis_of(value.attr)
+        if meant is None or given is None or meant[0] == given[0] or meant[2] != given[2]:
+            return
+        if given[1] not in _LIKE:
+            return
+        typed = f"{as_code(value.value)}.{value.attr.replace(given[1], _LIKE[given[1]][meant[0]])}"
+        yield self.finding(
+            place_of(frame.module, value),
+            object=name,
+            fix=unsafe(replace(frame.module, value, typed)),
+            name=name,
+            value=as_code(value),
+            axes=given[0],
+            typed=typed,
+        )
+
+
+_LIKE = {
+    "tensor_model_parallel": {
+        "pp": "pipeline_model_parallel",
+        "cp": "context_parallel",
+        "dp": "data_parallel",
+    },
+    "pipeline_model_parallel": {
+        "tp": "tensor_model_parallel",
+        "cp": "context_parallel",
+        "dp": "data_parallel",
+    },
+}
+"""Fields of Megatron's configuration, and those of the other axes."""
+
+
+def _axis_of(name: str) -> tuple[str, str, str] | None:
+    """The axis that a name says, the words that say it, and what it is: a rank or a size."""
+    for words, axis, _ in _NAMED:
+        match = re.fullmatch(rf"_?({words})_(rank|size|world_size)", name)
+        if match is not None:
+            return next(iter(axis)), match[1], match[2].removeprefix("world_")
+    return None

@@ -18,3 +18,9 @@ def attend(q, k, v, seen, dropout):
 
 def call(q, k, v, seen):
     return attend(q, k, v, seen, 0.1)
+
+
+def cross(q, k, v, seen=None):
+    if seen is not None:
+        seen = seen.view(1, 1, 1, -1)
+    return F.scaled_dot_product_attention(q, k, v)  # [attention-kernel-misused]

@@ -10,3 +10,8 @@ class Layout:
 
 def reduce(reducer, loss):
     return reducer(loss, dp_group=mpu.get_tensor_model_parallel_group())  # [named-for-other-axis]
+
+
+def heads(config, num_heads):
+    tp_size = config.pipeline_model_parallel_size  # [named-for-other-axis]
+    return num_heads // tp_size

@@ -13,3 +13,9 @@ class Layout:
 
 def reduce(reducer, loss, tp_group=None):
     return reducer(loss, cp_group=mpu.get_data_parallel_group(with_context_parallel=True), tp_group=tp_group)
+
+
+def heads(config, num_heads):
+    tp_size = config.tensor_model_parallel_size
+    size = config.pipeline_model_parallel_size
+    return num_heads // tp_size // size
