@@ -114,9 +114,9 @@ def _of_kernel(module: ModuleFacts, function: ast.FunctionDef, node: ast.Call) -
                 typed = f"{keyword}={parameter}"
                 yield node, problem, typed, add_keyword(module, node, typed)
         if "attn_mask" not in given and len(node.args) < 4 and not is_causal:
-            for name in _prepared(function, node):
-                typed = f"attn_mask={name}"
-                problem = tr("`%(name)s` never reaches the attention", name=name)
+            for parameter in _prepared(function, node):
+                typed = f"attn_mask={parameter}"
+                problem = tr("`%(name)s` never reaches the attention", name=parameter)
                 yield node, problem, typed, add_keyword(module, node, typed)
     masks = [keyword.value for keyword in node.keywords if keyword.arg == "attn_mask"] or node.args[3:4]
     for view in (_only_value(function, mask) for mask in masks):
