@@ -35,7 +35,7 @@ class OptionNeverRead(Rule):
     """A training script adds an option to the command line that nothing reads."""
 
     code, symbol = "W7546", "option-never-read"
-    message = "%(options)s: parsed, and nothing reads it; whoever sets it changes nothing"
+    message = "%(options)s: parsed and never read; setting it changes nothing"
     advice = "Read `args.%(name)s` where it should count, or take the option out."
     why = "The command line is where a run is described. An option that nothing reads looks as if it had been used."
     symptom = Symptom.WRONG_NUMBERS
