@@ -12,7 +12,7 @@ from ..tpstate.callers import by_written_call
 from ..tpstate.events import Rejected
 from ..tpstate.verdicts import place_of, site_place
 from ..twins.describe import problem, source
-from ..twins.marked import Marked, stale_marks, unmarked
+from ..twins.marked import Marked, crowded_marks, stale_marks, unmarked
 from .depth_differs_from_original import DepthDiffersFromOriginal
 
 if TYPE_CHECKING:
@@ -89,6 +89,17 @@ class DiffersFromOriginal(Rule):
             place = Place(module.display, mark.line, mark.column, mark.line, mark.column + len(mark.text))
             yield self.finding(
                 place, problem=why, advice="Take the comment out, or give a reason behind `differs`."
+            )
+
+        for module, mark, lines in crowded_marks(analysis.project):
+            yield self.finding(
+                Place(module.display, mark.line, mark.column, mark.line, mark.column + len(mark.text)),
+                problem=tr(
+                    "this mark stands above %(number)s differences (lines %(lines)s), and which is meant is not said",
+                    number=len(lines),
+                    lines=", ".join(map(str, lines)),
+                ),
+                advice="Put `# onescience: differs` and the reason behind each of these lines.",
             )
 
     def _finding(self, marked: Marked) -> Finding:

@@ -53,6 +53,22 @@ def unmarked(project: Project) -> Iterator[Marked]:
     return (marked for marked in differences(project) if marked.mark is None)
 
 
+def crowded_marks(project: Project) -> Iterator[tuple[ModuleFacts, Mark, list[int]]]:
+    """Marks above a statement whose lines hold several differences: one of them was meant, and which is not said."""
+    modules = {module.display: module for module in project.modules}
+    lines: dict[tuple[str, int], set[int]] = {}
+    marks_: dict[tuple[str, int], Mark] = {}
+    for marked in differences(project):
+        here, mark = marked.difference.mine, marked.mark
+        if mark is not None and marked.difference.decided and here.line in mark.covered:
+            key = (here.module.display, mark.line)
+            marks_[key] = mark
+            lines.setdefault(key, set()).add(here.line)
+    for key, found in lines.items():
+        if len(found) > 1 and key[0] in modules:
+            yield modules[key[0]], marks_[key], sorted(found)
+
+
 def stale_marks(project: Project) -> Iterator[tuple[ModuleFacts, Mark, str]]:
     """Marks that cover no difference any more, and marks that give no reason."""
     used = {
