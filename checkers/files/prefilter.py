@@ -44,6 +44,11 @@ WORDS = (
     b"dist.send(",
     b"dist.recv(",
     b"dist.irecv(",
+    b"functional_collectives",
+    b"all_to_all",
+    b"reduce_scatter",
+    b"Linear1D_",  # Colossal-AI
+    b"tensorrt_llm",
 )
 # Most files hold none of the words that share a part: one look for the part stands for a look for each.
 _PARTS = (b"arallel", b"p_group", b"dist.")

@@ -69,7 +69,7 @@ def _binding(
     if isinstance(node, ast.IfExp):
         return _binding(script, step, node.body, output, depth)
     if isinstance(node, ast.Lambda):
-        return LossBinding(node, output, step, node, None)
+        return _of_lambda(script, step, node, output) or LossBinding(node, output, step, node, None)
     if (
         isinstance(node, ast.Call)
         and (dotted_name(node.func) or "").rsplit(".", 1)[-1] == "partial"
@@ -98,3 +98,21 @@ def _binding(
         bound = step.value(node.id)
         return None if bound is None or depth > 3 else _binding(script, step, bound, output, depth + 1)
     return None
+
+
+def _of_lambda(script: TrainingScript, step: Scope, node: ast.Lambda, output: ast.expr) -> LossBinding | None:
+    """`lambda out: loss(label, out)`: the function that it calls, where it hands on its one parameter as it is."""
+    call, names = node.body, [arg.arg for arg in node.args.args]
+    loss = script.function(call.func, step) if isinstance(call, ast.Call) and len(names) == 1 else None
+    if not isinstance(call, ast.Call) or loss is None or not isinstance(loss.function, ast.FunctionDef):
+        return None
+    spec = loss.function.args
+    parameters = [arg.arg for arg in (*spec.posonlyargs, *spec.args)]
+    if any(isinstance(arg, ast.Starred) for arg in call.args) or any(k.arg is None for k in call.keywords):
+        return None
+    given = dict(zip(parameters, call.args, strict=False)) | {k.arg: k.value for k in call.keywords if k.arg}
+    taken = [name for name, value in given.items() if isinstance(value, ast.Name) and value.id == names[0]]
+    if len(taken) != 1 or spec.vararg is not None:
+        return None
+    named = {name: value for name, value in given.items() if name != taken[0]}
+    return LossBinding(node, output, step, loss.function, loss, [], named)

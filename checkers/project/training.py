@@ -15,7 +15,7 @@ from .spelled import count, listed, spelled_out
 from .stage_maps import StageMap, names_map
 from .stages import Family, Stages
 
-_MARKS = ("pretrain(", "stage_shapes", "PipelineTensorShapeConfig", "def forward_step")
+_MARKS = ("pretrain(", "forward_step_func", "stage_shapes", "PipelineTensorShapeConfig", "def forward_step")
 _ORDER = ("train_valid_test_dataset_provider", "model_provider", "model_type", "forward_step_func")
 _SHAPES = "PipelineTensorShapeConfig"
 
@@ -143,6 +143,18 @@ class TrainingScript:
             )
             if is_step and all(scope.function is not step.function for step in found):
                 found.append(scope)
+        return found
+
+    @cached_property
+    def scheduled_steps(self) -> list[Scope]:
+        """The forward steps, with those that a call of a schedule is given: `schedule(forward_step_func=step, …)`."""
+        found = list(self.forward_steps)
+        for node, scope in self.calls if "forward_step_func" in self.module.text else ():
+            for keyword in node.keywords:
+                step = self.function(keyword.value, scope) if keyword.arg == "forward_step_func" else None
+                if step is not None and step.module is self.module:
+                    if all(step.function is not other.function for other in found):
+                        found.append(step)
         return found
 
     # -- stages ------------------------------------------------------------------------------------------------

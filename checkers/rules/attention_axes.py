@@ -11,6 +11,7 @@ from ..facts.module import ModuleFacts
 from ..facts.nodes import as_code, walk
 from ..finding import Finding
 from ..language import tr
+from ..project.attention_scores import over_queries
 from ..project.axes import Axes
 from ..project.axis_sizes import Axis, is_heads
 from ..project.axis_values import Attended
@@ -74,6 +75,13 @@ class AttentionAxes(Rule):
                         typed=typed,
                     )
         for module in analysis.project.modules:
+            for call, dim in over_queries(module) if module.says(_SOFTMAX) else ():
+                yield self.finding(
+                    place_of(module, call),
+                    advice="%(typed)s",
+                    problem=tr("sums over the queries: `dim=%(dim)s` is theirs", dim=dim),
+                    typed=tr("Take the softmax over the keys: `dim=-1`."),
+                )
             for call in _in_other_order(module, analysis.project) if module.says(_JOINS) else ():
                 name = (dotted_name(call.func) or "").rsplit(".", 1)[-1]
                 typed = tr("Write them in the order queries, keys, values.")
@@ -86,6 +94,7 @@ class AttentionAxes(Rule):
                 yield self.finding(place_of(module, call), advice="%(typed)s", problem=problem, typed=typed)
 
 
+_SOFTMAX = re.compile(r"softmax\(.*-2")
 _LETTERS = {
     "q": "q", "query": "q", "queries": "q", "k": "k", "key": "k", "keys": "k", "v": "v", "value": "v", "values": "v",
 }  # fmt: skip

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _LOSS = re.compile(r"(aux|balance|balancing|router|load|z)(_\w+)?_loss(es)?|aux|l_aux|aux_losses")
 _ROUTES = re.compile(r"(?i)rout|gat(e|ing)|expert|moe")
-_TRAINS = re.compile(r"megatron|deepspeed|tensor_parallel|mpu\b")
+_TRAINS = re.compile(r"megatron|deepspeed|tensor_parallel|mpu\b|torch\.distributed|colossalai|all_to_all")
 _INFERS = re.compile(r"no_grad\(|inference_mode|_stream_capturing\(|def load_weights\(")
 
 

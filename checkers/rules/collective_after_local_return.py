@@ -107,7 +107,7 @@ class CollectiveAfterLocalReturn(Rule):
                     Evidence(module.display, local.call.node.lineno, counted),
                 ),
                 test=ast.unparse(local.test.test),
-                word="return",
+                word=_leaves(local.test.body[-1]),
                 call=written(local.call.node),
                 group=text_of(local.call.axes) if local.call.axes else tr("own"),
                 line=local.test.body[-1].lineno,

@@ -61,7 +61,10 @@ class CollectiveNeverAwaited(Rule):
         for frame in functions(analysis.project, _ASYNC):
             for node in frame.scope.nodes:
                 call = node.value if isinstance(node, ast.Expr | ast.Assign) else None
-                if not isinstance(call, ast.Call) or not call.args or not _is_lost(node, frame):
+                if not isinstance(call, ast.Call) or not call.args:
+                    continue
+                if not _is_lost(node, frame) and isinstance(node, ast.Assign):
+                    yield from self._early(node, call, frame)
                     continue
                 filled = _filled(call, frame)
                 reads = [read for target in filled if (read := _read_below(target, call, frame)) is not None]
@@ -78,6 +81,69 @@ class CollectiveNeverAwaited(Rule):
                         line=reads[0].lineno,
                         fix=unsafe(replace(frame.module, call, _waiting(call))) if is_collective else None,
                     )
+
+    def _early(self, node: ast.Assign, call: ast.Call, frame: Frame) -> Iterator[Finding]:
+        """A tensor that is read between the start of a collective and the `wait()` of the same block."""
+        handle = node.targets[0]
+        block = _block_of(node, frame)
+        if not isinstance(handle, ast.Name) or not block:
+            return
+        for target in _filled(call, frame):
+            for statement in block[block.index(node) + 1 :]:
+                named = [part for part in ast.walk(statement) if isinstance(part, ast.Name)]
+                if any(part.id == handle.id for part in named) or not isinstance(
+                    statement, ast.Assign | ast.Expr
+                ):
+                    break
+                read = next(
+                    (part for part in named if part.id == target.id and _is_value(part, statement)), None
+                )
+                if any(part.id == target.id and isinstance(part.ctx, ast.Store) for part in named):
+                    break
+                if read is not None:
+                    yield self.finding(
+                        place_of(frame.module, read),
+                        object=frame.function_name,
+                        message="`%(name)s` is read before `%(handle)s.wait()`: `%(call)s` may not have filled it yet",
+                        advice="Write `%(handle)s.wait()` before this line.",
+                        call=ast.unparse(call)[:80],
+                        name=target.id,
+                        handle=handle.id,
+                    )
+                    break
+
+
+_OF_SHAPE = frozenset(
+    "shape size dtype device numel dim ndim record_stream element_size data_ptr storage".split()
+)
+
+
+def _is_value(name: ast.Name, statement: ast.stmt) -> bool:
+    """Whether a name is read for its numbers, not its shape or to be sent on."""
+    for part in ast.walk(statement):
+        if isinstance(part, ast.Attribute) and part.value is name:
+            return part.attr not in _OF_SHAPE
+        if isinstance(part, ast.Call) and (
+            "append" in ast.unparse(part.func) or "send" in ast.unparse(part.func)
+        ):
+            return False
+    if isinstance(statement, ast.Assign) and statement.value is name:
+        return False
+    return isinstance(name.ctx, ast.Load) and any(
+        isinstance(part, ast.BinOp | ast.Call) and name in ast.walk(part) for part in ast.walk(statement)
+    )
+
+
+def _block_of(node: ast.AST, frame: Frame) -> list[ast.stmt]:
+    """The statements that a statement stands among."""
+    function = frame.scope.function
+    blocks = (
+        block
+        for part in (ast.walk(function) if function is not None else ())
+        for name in ("body", "orelse", "finalbody")
+        if isinstance(block := getattr(part, name, None), list)
+    )
+    return next((block for block in blocks if node in block), [])
 
 
 def _filled(call: ast.Call, frame: Frame) -> list[ast.Name]:

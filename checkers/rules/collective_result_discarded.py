@@ -23,7 +23,14 @@ _HELPER = (
     r"(?:(?:all_)?(?:reduce|gather|scatter|copy)(?:_scatter)?(?:_last_dim|_with_backward)?_(?:from|to)_\w+_region"
     r"|tensor_model_parallel_all_(?:reduce|gather))"
 )
-_STATEMENT = re.compile(rf"^[ \t]*(?:\w+\.)*{_HELPER}\(", re.MULTILINE)
+_STATEMENT = re.compile(
+    rf"^[ \t]*(?:\w+\.)*(?:{_HELPER}|all_reduce|broadcast|all_gather_(?:tensor|single)|all_to_all_single"
+    r"|reduce_scatter_tensor)\(",
+    re.MULTILINE,
+)
+_COLLECTS = re.compile(r"_region\(|tensor_model_parallel_all_|_functional_collectives|distributed\.nn\b")
+_FUNCTIONAL = re.compile(r"torch\.distributed\.(_functional_collectives|nn(\.functional)?)\.\w+")
+"""Collectives that return a new tensor and leave the old one as it is."""
 
 
 class CollectiveResultDiscarded(Rule):
@@ -68,7 +75,7 @@ class CollectiveResultDiscarded(Rule):
 
     def check(self, analysis: Analysis) -> Iterator[Finding]:
         for module in analysis.project.modules:
-            if "_region(" not in module.text and "tensor_model_parallel_all_" not in module.text:
+            if not _COLLECTS.search(module.text):
                 continue
             lines = {
                 module.text.count("\n", 0, match.end()) + 1 for match in _STATEMENT.finditer(module.text)
@@ -93,7 +100,9 @@ class CollectiveResultDiscarded(Rule):
                         call, argument = name.rsplit(".", 1)[-1], ast.unparse(node.value.args[0])
                         is_name = isinstance(node.value.args[0], ast.Name | ast.Attribute)
                         target = argument if is_name else "result"
-                        is_lost = "_reduce_from" not in f"_{call}" and "all_reduce" not in call
+                        is_lost = _is_functional(analysis, module, name) or (
+                            "_reduce_from" not in f"_{call}" and "all_reduce" not in call
+                        )
                         yield self.finding(
                             place_of(module, node.value),
                             object=call,
@@ -112,10 +121,17 @@ def _expects_error(block: ast.With) -> bool:
     return any("raises" in ast.unparse(item.context_expr).lower() for item in block.items)
 
 
+def _is_functional(analysis: Analysis, module: ModuleFacts, name: str) -> bool:
+    ref = analysis.project.resolve(module, name)
+    return isinstance(ref, External) and _FUNCTIONAL.match(ref.dotted) is not None
+
+
 def _is_parallel(analysis: Analysis, module: ModuleFacts, name: str) -> bool:
     ref = analysis.project.resolve(module, name)
     if isinstance(ref, External):
-        return "parallel" in ref.dotted
+        return "parallel" in ref.dotted or _FUNCTIONAL.match(ref.dotted) is not None
+    if not re.fullmatch(_HELPER, name.rsplit(".", 1)[-1]):
+        return False  # a function of the tree that is called like one of torch works in place, as that does
     return isinstance(ref, FunctionRef | ClassFacts) and any(
         isinstance(n, ast.Return) and n.value is not None for n in walk(ref.node)
     )

@@ -19,7 +19,7 @@ from ..tpstate.verdicts import place_of
 if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
 
-_EXCHANGES = re.compile(r"all_?to_?all", re.IGNORECASE)
+_EXCHANGES = re.compile(r"all_?to_?all|\ba2a\b|_a2a\b", re.IGNORECASE)
 _ATTENDS = re.compile(r"attn|attention|softmax|core|flash|sdpa", re.IGNORECASE)
 
 
@@ -70,22 +70,26 @@ class ExchangeNotUndone(Rule):
         for frame in functions(analysis.project, _EXCHANGES, _ATTENDS):
             exchanged: dict[str, tuple[ast.Call, tuple[str, str]]] = {}
             outputs: dict[str, tuple[ast.Call, tuple[str, str]]] = {}
-            for node in frame.scope.of(ast.Assign):
-                if len(node.targets) == 1 and isinstance(node.value, ast.Call):
-                    name, call = as_code(node.targets[0]), node.value
+            for target, value in _assigned(frame):
+                call = _behind_methods(value)
+                if isinstance(call, ast.Call):
+                    name = as_code(target)
                     dims = _dimensions(call, frame)
                     exchanged.pop(name, None)
                     outputs.pop(name, None)
                     if dims is not None:
                         exchanged[name] = call, dims
                     elif _ATTENDS.search(as_code(call.func)):
-                        given = [exchanged.get(as_code(arg)) for arg in call.args[:3]]
+                        given = [exchanged.get(as_code(_behind_methods(arg))) for arg in call.args[:3]]
                         same = {found[1] for found in given if found is not None}
-                        if len(given) == 3 and len(same) == 1 and None not in given and given[0] is not None:
+                        undone = _turns(value) == _turns(call.args[0]) if given else False
+                        if undone and len(given) == 3 and len(same) == 1 and None not in given and given[0]:
                             outputs[name] = given[0]
             for call in frame.scope.calls:
                 dims = _dimensions(call, frame)
                 before = outputs.get(as_code(call.args[0])) if dims is not None else None
+                if before is None and dims is not None:
+                    before = _attended(call.args[0], exchanged)
                 if before is not None and dims == before[1] and dims is not None:
                     typed = as_code(call).replace(f"{dims[0]}, {dims[1]}", f"{dims[1]}, {dims[0]}")
                     yield self.finding(
@@ -105,6 +109,54 @@ class ExchangeNotUndone(Rule):
                     )
 
 
+def _assigned(frame: Frame) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """Single targets and what they are given; `q, k, v = (f(t) for t in (q, k, v))` gives each `f(t)`."""
+    for node in frame.scope.nodes:
+        if not isinstance(node, ast.Assign) or len(node.targets) != 1:
+            continue
+        target, value = node.targets[0], node.value
+        if isinstance(target, ast.Tuple) and isinstance(value, ast.GeneratorExp | ast.ListComp):
+            for part in target.elts:
+                yield part, value.elt
+        elif isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+            yield from zip(target.elts, value.elts, strict=False)
+        else:
+            yield target, value
+
+
+_MOVES = frozenset("transpose contiguous to".split())
+
+
+def _turns(node: ast.expr) -> list[str]:
+    """The axes that an expression exchanges on its way out: what is done to the inputs is to be undone by them."""
+    found: list[str] = []
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _MOVES:
+        if node.func.attr == "transpose":
+            found.append(" ".join(map(as_code, node.args)))
+        node = node.func.value
+    return found
+
+
+def _behind_methods(node: ast.expr) -> ast.expr:
+    """`x` of `x.transpose(1, 2).contiguous()`"""
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _MOVES:
+        node = node.func.value
+    return node
+
+
+def _attended(
+    node: ast.expr, exchanged: dict[str, tuple[ast.Call, tuple[str, str]]]
+) -> tuple[ast.Call, tuple[str, str]] | None:
+    """How the inputs of an attention were exchanged that is written where its result is exchanged back."""
+    call = _behind_methods(node)
+    if not isinstance(call, ast.Call) or not _ATTENDS.search(as_code(call.func)) or len(call.args) < 3:
+        return None
+    given = [exchanged.get(as_code(_behind_methods(arg))) for arg in call.args[:3]]
+    same = {found[1] for found in given if found is not None}
+    undone = _turns(node) == _turns(call.args[0])
+    return given[0] if undone and len(same) == 1 and None not in given else None
+
+
 def _typed(frame: Frame, call: ast.Call, dims: tuple[str, str]) -> Iterator[Edit]:
     """The two dimensions the other way round."""
     for number, text in zip(_numbers(call), reversed(dims), strict=True):
@@ -115,16 +167,23 @@ def _dimensions(call: ast.Call, frame: Frame) -> tuple[str, str] | None:
     """The two constant dimensions of an exchange, given one behind the other."""
     if (
         not _EXCHANGES.search(last_name(call.func))
-        or len(call.args) < 3
+        or not call.args
         or frame.external(call.func).startswith("torch")
     ):
         return None
     numbers = _numbers(call)
-    if len(numbers) != 2 or call.args.index(numbers[1]) != call.args.index(numbers[0]) + 1:
+    if len(numbers) != 2:
+        return None
+    if numbers[0] in call.args and call.args.index(numbers[1]) != call.args.index(numbers[0]) + 1:
         return None
     return as_code(numbers[0]), as_code(numbers[1])
 
 
 def _numbers(call: ast.Call) -> list[ast.Constant]:
-    """The whole numbers written behind the first argument."""
-    return [arg for arg in call.args[1:] if isinstance(arg, ast.Constant) and type(arg.value) is int]
+    """The whole numbers written behind the first argument; by keyword the dimension cut, then the one joined."""
+    found = [arg for arg in call.args[1:] if isinstance(arg, ast.Constant) and type(arg.value) is int]
+    named = {keyword.arg or "": keyword.value for keyword in call.keywords}
+    cut = next((value for name, value in named.items() if re.match(r"scatter|split", name)), None)
+    joined = next((value for name, value in named.items() if re.match(r"gather|concat", name)), None)
+    both = [value for value in (cut, joined) if isinstance(value, ast.Constant) and type(value.value) is int]
+    return found or both

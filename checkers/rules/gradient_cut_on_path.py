@@ -84,7 +84,7 @@ class GradientCutOnPath(Rule):
     def check(self, analysis: Analysis) -> Iterator[Finding]:
         project = analysis.project
         for script in project.knowledge(Training):
-            for step in script.forward_steps:
+            for step in script.scheduled_steps:
                 name = step.function.name if step.function is not None else ""
                 if not _NOT_TRAINING.search(name.replace("train_valid_test", "")):
                     yield from self._step(script, step)

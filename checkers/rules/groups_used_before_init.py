@@ -102,7 +102,18 @@ def _in_order(body: list[ast.stmt]) -> Iterator[ast.Call]:
     for statement in body:
         value = statement.value if isinstance(statement, ast.Expr | ast.Assign) else None
         if isinstance(value, ast.Call):
-            yield value
+            yield from reversed([part for part in _evaluated(value) if isinstance(part, ast.Call)])
+
+
+def _evaluated(node: ast.expr) -> Iterator[ast.expr]:
+    """An expression and those parts of it that surely run, the outermost first."""
+    yield node
+    if isinstance(node, ast.Call):
+        for part in (*node.args, *(keyword.value for keyword in node.keywords)):
+            yield from _evaluated(part)
+    elif isinstance(node, ast.BinOp):
+        yield from _evaluated(node.left)
+        yield from _evaluated(node.right)
 
 
 def _makes(call: ast.Call, frame: Frame, depth: int) -> bool:
@@ -161,7 +172,9 @@ def _asked(call: ast.Call, frame: Frame, depth: int) -> tuple[ast.Call, Frame] |
 
 
 def _is_tp(name: str) -> bool:
-    return "tensor_model_parallel" in name or "pipeline_model_parallel" in name
+    return any(
+        word in name for word in ("tensor_model_parallel", "pipeline_model_parallel", "get_data_parallel")
+    )
 
 
 def _guards(function: ast.FunctionDef) -> bool:

@@ -190,7 +190,12 @@ def _shifted(frame: Frame, node: ast.expr, target: str, depth: int = 0) -> bool:
 
 
 def _only_masked(frame: Frame, node: ast.expr, target: str) -> bool:
-    """`ids * mask`, where the mask is what says which of `ids` are the rank's own."""
+    """`ids * mask`, where the mask is what says which of `ids` are the rank's own, and `ids.masked_fill(mask, 0)`."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        if node.func.attr == "masked_fill" and as_code(node.func.value) == target:
+            return True
+        if node.func.attr == "where" and len(node.args) == 3:
+            return target in {as_code(arg) for arg in node.args[1:]}
     if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Mult):
         return False
     sides = (node.left, node.right)

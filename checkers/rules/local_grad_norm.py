@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from ..finding import Evidence, Finding
 from ..language import tr
 from ..rule import Rule, Symptom
-from ..spmd.axes import last_name
 from ..spmd.collectives import Entered
 from ..spmd.frames import Frame, functions
 from ..spmd.gradient_norms import gradient_norms, splits_models
@@ -20,7 +19,7 @@ from ..tpstate.verdicts import place_of
 if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
 
-_MEASURES = re.compile(r"clip_grad_norm_?\(|\.grad\b")
+_MEASURES = re.compile(r"clip_grad_norm_?\b|\.grad\b")
 _MEGATRON = re.compile(r"megatron\.core|\bmpu\b|parallel_state\b|(Column|Row)ParallelLinear")
 _OTHER = re.compile(
     r"DTensor|fully_shard|FullyShardedDataParallel|\bFSDP|\bfsdp|deepspeed|DeepSpeed|parallelize_module|DeviceMesh"
@@ -99,7 +98,7 @@ class LocalGradNorm(Rule):
 
 def _clips(frame: Frame) -> Iterator[tuple[ast.AST, str, str]]:
     for node in frame.scope.calls:
-        if last_name(node.func) in ("clip_grad_norm_", "clip_grad_norm"):
+        if frame.called(node.func) in ("clip_grad_norm_", "clip_grad_norm"):
             if frame.external(node.func).startswith("torch.nn.utils"):
                 yield node, ast.unparse(node.func), tr("nothing is summed over the ranks")
 

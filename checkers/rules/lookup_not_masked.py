@@ -19,7 +19,7 @@ from ..tpstate.verdicts import place_of
 if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
 
-_MARKS = re.compile(r"rank|start|first")
+_MARKS = re.compile(r"rank|start|first|\blo\b")
 _SUMS = re.compile(r"all_reduce|reduce_from_|reduce_scatter")
 _LOOKS = frozenset(("embedding", "gather"))
 
@@ -65,6 +65,7 @@ class LookupNotMasked(Rule):
     def check(self, analysis: Analysis) -> Iterator[Finding]:
         for frame in functions(analysis.project, _MARKS, _SUMS):
             masks = list(_masks(frame))
+            yield from self._clamped(frame) if not masks else ()
             for name, look, statement in _looked_up(frame) if masks else ():
                 total = _sum_of(name, look, frame)
                 # a look-up by an index that the mask had no part in is another one
@@ -85,6 +86,54 @@ class LookupNotMasked(Rule):
                         typed=(mask if outside else f"~{mask}")
                         + (".unsqueeze(-1)" if last_name(look.func) == "embedding" else ""),
                     )
+
+    def _clamped(self, frame: Frame) -> Iterator[Finding]:
+        """An index that is only clamped into the rank's part, in a function that compares and multiplies nothing."""
+        if any(_may_mask(node) for node in frame.scope.nodes):
+            return
+        for name, look, statement in _looked_up(frame):
+            total = _sum_of(name, look, frame) if statement.value is look else None
+            given = next((arg for arg in look.args[:2] if isinstance(arg, ast.Name)), None)
+            if total is None or given is None or not _is_clamped(given.id, frame):
+                continue
+            yield self.finding(
+                place_of(frame.module, total),
+                object=frame.function_name,
+                message="`%(sum)s` adds up what each rank looked up at line %(line)s, also for entries of other ranks: "
+                "`%(index)s` is only clamped into the own part",
+                advice="Note before the clamp which indices lie outside, and set what they found to zero.",
+                sum=last_name(total.func),
+                line=look.lineno,
+                index=given.id,
+            )
+
+
+def _may_mask(node: ast.AST) -> bool:
+    """Whether a node may tell the own entries from others, or set some to zero."""
+    if isinstance(node, ast.Call):
+        return last_name(node.func) in (
+            "where",
+            "masked_fill",
+            "masked_fill_",
+            "mul",
+            "mul_",
+            "bucketize",
+            "isin",
+        )
+    is_product = isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult | ast.BitAnd | ast.BitOr)
+    is_item = isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store)
+    return is_product or is_item or isinstance(node, ast.Compare)
+
+
+def _is_clamped(name: str, frame: Frame) -> bool:
+    """Whether a name holds a difference that is clamped at both ends: `(ids - start).clamp(0, n - 1)`."""
+    made = [getattr(value, "source", value) for value in frame.scope.bound.get(name, [])]
+    clamps = [node for value in made for node in walk(value) if isinstance(node, ast.Call)]
+    ends = [node for node in clamps if last_name(node.func) in ("clamp", "clip") and len(node.args) >= 2]
+    shifted = any(
+        isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub) for v in made for node in walk(v)
+    )
+    return bool(ends) and shifted and "1" in as_code(ends[0].args[-1])
 
 
 def _masks(frame: Frame) -> Iterator[tuple[str, bool]]:

@@ -72,7 +72,7 @@ class LossLabelBinding(Rule):
 
     def check(self, analysis: Analysis) -> Iterator[Finding]:
         for script in analysis.project.knowledge(Training):
-            for step in script.forward_steps:
+            for step in script.scheduled_steps:
                 for binding in loss_bindings(script, step):
                     found = _problem(binding)
                     if found is None:

@@ -14,6 +14,7 @@ from ..project.project import Project
 from ..project.training import Training, TrainingScript
 from ..rule import Rule, Symptom
 from ..spmd.frames import Frame, Scopes, returns
+from ..spmd.instances import class_of
 from ..spmd.stage_paths import LAST, returned
 from ..tpstate.verdicts import place_of
 
@@ -101,7 +102,7 @@ class LossOutputArity(Rule):
             if found is None or counts is None:
                 continue
             given, line = counts
-            for step in script.forward_steps:
+            for step in script.scheduled_steps:
                 for binding in loss_bindings(script, step):
                     free = binding.free
                     if binding.loss is None or not free:
@@ -145,7 +146,7 @@ def _last_stage(project: Project, script: TrainingScript) -> ClassFacts | None:
     """The one class that the provider builds."""
     scope = script.handed("model_provider") or script.top.functions.get("model_provider")
     if scope is None:
-        return None
+        return _scheduled(project, script)
     frame = Frame(project, scope)
     built: set[ClassFacts | None] = set()
     for value in returns(frame):
@@ -154,6 +155,19 @@ def _last_stage(project: Project, script: TrainingScript) -> ClassFacts | None:
             ref = where.ref(made.func) if isinstance(made, ast.Call) else None
             built.add(ref if isinstance(ref, ClassFacts) else None)
     return built.pop() if len(built) == 1 else None
+
+
+def _scheduled(project: Project, script: TrainingScript) -> ClassFacts | None:
+    """The one class that a call of the schedule is given, beside the step: `schedule(forward_step_func=…, model=m)`."""
+    given = {
+        class_of(held, Frame(project, scope))
+        for call, scope in script.calls
+        if any(word.arg == "forward_step_func" for word in call.keywords)
+        for word in call.keywords
+        if word.arg == "model"
+        for held in (word.value.elts if isinstance(word.value, ast.List) else [word.value])
+    }
+    return given.pop() if len(given) == 1 else None
 
 
 def _counts(project: Project, cls: ClassFacts) -> tuple[int, int] | None:

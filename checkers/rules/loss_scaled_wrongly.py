@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..facts.module import ClassFacts
-from ..facts.nodes import walk
+from ..facts.nodes import as_code, walk
 from ..finding import Evidence, Finding
 from ..language import tr
 from ..project.loss_binding import loss_bindings
@@ -30,6 +30,7 @@ from ..tpstate.verdicts import place_of
 if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
 
+_DEEPSPEED = re.compile(r"gradient_accumulation_steps\(\)")
 _MICRO = re.compile(r"num_micro|n_micro|micro_?batches")
 _BATCHES = re.compile(r"global_batch")
 _REPLICAS = re.compile(r"data_parallel|\bdp|dp_|_dp\b|replica|world", re.IGNORECASE)
@@ -88,12 +89,14 @@ class LossScaledWrongly(Rule):
     def check(self, analysis: Analysis) -> Iterator[Finding]:
         project = analysis.project
         for script in project.knowledge(Training):
-            for step in script.forward_steps:
+            for step in script.scheduled_steps:
                 for binding in loss_bindings(script, step):
                     if binding.loss is not None:
                         yield from self._loss(Frame(project, binding.loss))
                         yield from self._multiplied(script, Frame(project, binding.loss))
                         yield from self._counted(Frame(project, binding.loss))
+        for frame in functions(project, _DEEPSPEED):
+            yield from self._engine(frame)
         for frame in functions(project, _MARKED):
             yield from self._marked(frame)
         for frame in functions(project, _BATCHES, _MICRO):
@@ -142,6 +145,26 @@ class LossScaledWrongly(Rule):
                 what = tr("is a mean times the samples of a batch: the step grows with the batch")
                 advice = tr("Return `%(mean)s`.", mean=ast.unparse(mean))
                 yield self._found(frame, whole, what, advice, mean)
+
+    def _engine(self, frame: Frame) -> Iterator[Finding]:
+        """`engine.backward(loss / engine.gradient_accumulation_steps())`: the engine divides by them itself."""
+        for call in frame.scope.calls:
+            if (
+                not isinstance(call.func, ast.Attribute)
+                or call.func.attr != "backward"
+                or len(call.args) != 1
+            ):
+                continue
+            engine = as_code(call.func.value)
+            given = call.args[0]
+            made = frame.scope.bound.get(given.id, []) if isinstance(given, ast.Name) else [given]
+            for value in made:
+                if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Div):
+                    if as_code(value.right) == f"{engine}.gradient_accumulation_steps()":
+                        what = tr(
+                            "is divided by the accumulation steps, and DeepSpeed's engine does that again"
+                        )
+                        yield self._found(frame, value, what, tr("Give the engine the loss as it is."))
 
     def _counted(self, frame: Frame) -> Iterator[Finding]:
         """A mean, returned with a count by which the schedule divides it once more."""

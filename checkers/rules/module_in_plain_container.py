@@ -12,8 +12,10 @@ from ..facts.nodes import walk
 from ..finding import Edit, Finding
 from ..project.places import in_tests
 from ..project.project import External, Project, dotted_name
+from ..project.scopes import assignments
 from ..rule import Rule, Symptom
 from ..tpstate.fixes import insert_after, insert_before, unsafe
+from ..tpstate.providers import provider_for
 from ..tpstate.verdicts import place_of
 
 if TYPE_CHECKING:
@@ -89,20 +91,39 @@ class ModuleInPlainContainer(Rule):
             if project.is_framework(cls.module) or not project.is_module_class(cls):
                 continue
             for node in walk(built):
-                if isinstance(node, ast.Assign) and len(node.targets) == 1:
-                    name, made = dotted_name(node.targets[0]) or "", _made(project, cls, node.value)
+                for target, value in assignments(node) if isinstance(node, ast.Assign) else ():
+                    name, made = dotted_name(target) or "", _made(project, cls, value)
+                    if (
+                        made is None
+                        and isinstance(value, ast.List | ast.Dict)
+                        and not ast.unparse(value)[1:-1]
+                    ):
+                        made = _appended(project, cls, built, name)
                     if made is None or not re.fullmatch(r"self\.\w+", name) or _taken_care_of(cls, name):
                         continue
-                    kind = "ModuleDict" if isinstance(node.value, ast.Dict | ast.DictComp) else "ModuleList"
+                    kind = "ModuleDict" if isinstance(value, ast.Dict | ast.DictComp) else "ModuleList"
                     yield self.finding(
                         place_of(cls.module, node),
                         object=cls.name,
-                        fix=unsafe(*_wrapped(cls, node.value, kind)),
+                        fix=unsafe(*_wrapped(cls, value, kind)),
                         name=name.removeprefix("self."),
                         kind="dict" if kind == "ModuleDict" else "list",
                         made=made,
                         typed=f"{name} = nn.{kind}({'{…}' if kind == 'ModuleDict' else '[…]'})",
                     )
+
+
+def _appended(project: Project, cls: ClassFacts, built: ast.FunctionDef, name: str) -> str | None:
+    """The module class that an empty container of the constructor is filled with there, where all of it is."""
+    items: list[ast.expr] = []
+    for node in walk(built):
+        if isinstance(node, ast.Call) and dotted_name(node.func) == f"{name}.append" and len(node.args) == 1:
+            items.append(node.args[0])
+        elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript):
+            if dotted_name(node.targets[0].value) == name:
+                items.append(node.value)
+    made = [_module_class(project, cls, item) for item in items]
+    return made[0] if made and None not in made else None
 
 
 def _wrapped(cls: ClassFacts, value: ast.expr, kind: str) -> tuple[Edit, Edit]:
@@ -134,6 +155,8 @@ def _module_class(project: Project, cls: ClassFacts, node: ast.expr) -> str | No
     ref = project.resolve(cls.module, name) if name else None
     if isinstance(ref, ClassFacts) and project.is_module_class(ref):
         return ref.name if _WEIGHTED.search(ref.text) else None
+    if isinstance(ref, External) and provider_for(project, ref) is not None:
+        return name
     is_torch = isinstance(ref, External) and ref.dotted.startswith("torch.nn.")
     return name if is_torch and name and _WEIGHTED.fullmatch(f"{name.rsplit('.', 1)[-1]}(") else None
 

@@ -65,6 +65,15 @@ class OptimizerPartNotShared(Rule):
     )
 
     def check(self, analysis: Analysis) -> Iterator[Finding]:
+        for frame in functions(analysis.project, _RANKS, _WRITES):
+            for loop in frame.scope.nodes:
+                if not isinstance(loop, ast.For) or not _is_own_part(loop.iter, frame):
+                    continue
+                update = next((part for part in walk(loop) if _updates(part, as_code(loop.target))), None)
+                if isinstance(update, ast.expr) and not _SHARES.search(_text(frame)):
+                    yield self.finding(
+                        place_of(frame.module, update), object=frame.function_name, text=as_code(update)
+                    )
         for frame in functions(analysis.project, _OPTIMIZERS, _RANKS):
             for node in frame.scope.nodes:
                 if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Call):
@@ -80,6 +89,19 @@ class OptimizerPartNotShared(Rule):
                         object=where,
                         text=as_code(step),
                     )
+
+
+_WRITES = re.compile(r"\.(add_|sub_|addcdiv_)\([^\n]*grad")
+
+
+def _updates(node: ast.AST, name: str) -> bool:
+    """`p.add_(p.grad, alpha=-lr)`, `p.data.sub_(lr * p.grad)`"""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return False
+    owner = as_code(node.func.value).removesuffix(".data")
+    return (
+        owner == name and node.func.attr in ("add_", "sub_", "addcdiv_") and f"{name}.grad" in as_code(node)
+    )
 
 
 def _text(frame: Frame) -> str:

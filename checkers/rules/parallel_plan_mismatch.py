@@ -12,6 +12,7 @@ from ..facts.nodes import as_code, walk
 from ..finding import Evidence, Finding
 from ..language import tr
 from ..project.project import External, dotted_name
+from ..project.scopes import assignments
 from ..rule import Rule, Symptom
 from ..spmd.axes import last_name
 from ..spmd.frames import Attributes, Frame, functions
@@ -124,7 +125,7 @@ class ParallelPlanMismatch(Rule):
             if not isinstance(node, ast.Call) or last_name(node.func) not in ("view", "reshape"):
                 continue
             of = node.func.value if isinstance(node.func, ast.Attribute) else None
-            name = _called(of) if isinstance(of, ast.Call) else None
+            name = _source(of, forward) if of is not None else None
             heads = [
                 arg for arg in node.args if isinstance(arg, ast.Attribute) and as_code(arg.value) == "self"
             ]
@@ -221,6 +222,26 @@ def _is_plain(style: ast.expr, name: str) -> bool:
         and not style.args
         and not style.keywords
     )
+
+
+def _source(node: ast.expr, forward: ast.FunctionDef) -> str | None:
+    """The layer whose output this is: `self.wq(x)`, a name that holds nothing else, `w(x) … for w in (self.wq, …)`."""
+    if isinstance(node, ast.Name):
+        held = [
+            value
+            for statement in walk(forward)
+            for target, value in assignments(statement)
+            if isinstance(target, ast.Name) and target.id == node.id
+        ]
+        first = held[0] if held else None
+        return _called(first) if isinstance(first, ast.Call) else None
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        for part in walk(forward):
+            for turn in getattr(part, "generators", []):
+                if as_code(turn.target) == node.func.id and isinstance(turn.iter, ast.Tuple | ast.List):
+                    return as_code(turn.iter.elts[0]).removeprefix("self.")
+        return None
+    return _called(node) if isinstance(node, ast.Call) else None
 
 
 def _called(node: ast.expr | None) -> str | None:

@@ -19,6 +19,7 @@ from ..tpstate.verdicts import place_of
 if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
 
+_KEEPS = frozenset("detach clone float double clamp clamp_min to".split())
 _REDUCES = re.compile(r"all_reduce\(")
 _COUNTS = re.compile(r"mask|count|valid|weight|tokens|labels")
 
@@ -65,15 +66,16 @@ class QuotientOfOwnCount(Rule):
                     if entry.node.args and isinstance(entry.node.args[0], ast.Name)
                     else ""
                 )
-                if entry.name != "all_reduce" or not entry.axes or not _is_plain_sum(entry.node) or not name:
+                if entry.name != "all_reduce" or not _is_plain_sum(entry.node) or not name:
                     continue
                 made = _sums(name, frame)
                 quotient = (
                     _quotient(name, frame, entry.node.lineno) if made is not None and "*" in made else None
                 )
-                if quotient is None or not isinstance(quotient.right, ast.Name):
+                divisor = _bare(quotient.right) if quotient is not None else None
+                if quotient is None or not isinstance(divisor, ast.Name):
                     continue
-                count = quotient.right.id
+                count = divisor.id
                 counted = _sums(count, frame)
                 if counted is None or not _COUNTS.search(counted) or "*" in counted:
                     continue
@@ -92,7 +94,7 @@ class QuotientOfOwnCount(Rule):
                             ),
                         ),
                         sum=name,
-                        group=text_of(entry.axes),
+                        group=text_of(entry.axes) if entry.axes else tr("own"),
                         count=count,
                     )
 
@@ -105,11 +107,20 @@ def _is_plain_sum(call: ast.Call) -> bool:
 def _sums(name: str, frame: Frame) -> str | None:
     """What a name sums over all of its entries: `(losses * mask).sum()` gives `losses * mask`."""
     values = frame.scope.bound.get(name, [])
-    made = values[0] if len(values) == 1 else None
+    made: ast.expr | None = _bare(values[0]) if len(values) == 1 else None
+    if isinstance(made, ast.Name) and made.id != name:
+        return _sums(made.id, frame)
     if isinstance(made, ast.Call) and as_code(made.func) == "torch.sum" and len(made.args) == 1:
         return as_code(made.args[0])
     is_sum = isinstance(made, ast.Call) and isinstance(made.func, ast.Attribute) and made.func.attr == "sum"
     return as_code(made.func.value) if is_sum and not made.args and not made.keywords else None  # type: ignore[union-attr]
+
+
+def _bare(node: ast.expr) -> ast.expr:
+    """`x` of `x.detach().clone()` and `n.clamp(min=1)`."""
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _KEEPS:
+        node = node.func.value
+    return node
 
 
 def _quotient(name: str, frame: Frame, after: int) -> ast.BinOp | None:

@@ -102,6 +102,8 @@ def _pairs(node: ast.AST, frame: Frame) -> Iterator[tuple[ast.expr, tuple[ast.ex
         part = node.slice
         if isinstance(part, ast.Slice) and part.lower is not None and part.step is not None:
             yield part.lower, (part.step, frame)
+        elif isinstance(part, ast.expr) and (count := _parts(node.value, frame)) is not None:
+            yield part, (count, frame)
     elif isinstance(node, ast.BinOp) and not _is_divided_twice(node, frame):
         for rank, share in ((node.left, node.right), (node.right, node.left)):
             divisor = _divisor(share, frame) if isinstance(node.op, ast.Mult) else None
@@ -135,6 +137,13 @@ def _is_divided_twice(node: ast.BinOp, frame: Frame) -> bool:
                 if isinstance(made.left, ast.BinOp) and isinstance(made.left.op, ast.FloorDiv):
                     return True
     return False
+
+
+def _parts(node: ast.expr, frame: Frame) -> ast.expr | None:
+    """How many parts a tensor is cut into: `x.chunk(n)`, `torch.chunk(x, n)`, `torch.tensor_split(x, n)`."""
+    if not isinstance(node, ast.Call) or frame.called(node.func) not in ("chunk", "tensor_split"):
+        return None
+    return frame.argument(node, "chunks", 1 if frame.external(node.func).startswith("torch") else 0)
 
 
 def _divisor(node: ast.expr, frame: Frame) -> tuple[ast.expr, Frame] | None:

@@ -25,7 +25,7 @@ _LOADERS = re.compile(r"weight_loader")
 _CUTS = re.compile(r"\.narrow\(|return |_rank\(\) \*")
 _END = re.compile(r"(hi|high|end|stop|upper|last)(_\w+)?|\w+_(hi|end|stop)")
 _START = re.compile(r"(lo|low|start|begin|lower|first)(_\w+)?|\w+_(lo|start|begin)")
-_SIZES = re.compile(r"world_size|_size\b|\btp\b|tp_|stages|\bpp\b|ranks")
+_SIZES = re.compile(r"world_size|\bworld\b|_size\b|\btp\b|tp_|stages|\bpp\b|ranks")
 
 
 class RankPartMisplaced(Rule):
@@ -100,7 +100,13 @@ def _parts(frame: Frame) -> Iterator[tuple[ast.expr, ast.expr, ast.expr]]:
             if len(node.args) == 3 and not node.keywords:
                 yield node, node.args[1], node.args[2]
         elif type(node) is ast.Return and isinstance(node.value, ast.Tuple) and len(node.value.elts) == 2:
-            yield node.value, node.value.elts[0], node.value.elts[1]
+            start, end = node.value.elts
+            is_end = (
+                isinstance(end, ast.BinOp)
+                and isinstance(end.op, ast.Add)
+                and as_code(end.left) == as_code(start)
+            )
+            yield node.value, start, end.right if is_end and isinstance(end, ast.BinOp) else end
 
 
 Problem = tuple[str, str, ast.expr, Frame, str]
@@ -118,6 +124,10 @@ def _problem(frame: Frame, node: ast.expr, start: ast.expr, length: ast.expr) ->
     if ends is not None:
         problem = tr("its third argument is a length, and `%(end)s` is an end", end=as_code(length))
         return problem, ends, length, frame, ends
+    spanned = _one(frame, start) if isinstance(node, ast.Call) else None
+    if spanned is not None and (factor := _whole_length(spanned, node)) is not None:
+        problem = tr("it begins at the rank times `%(whole)s`, which is the whole", whole=as_code(factor))
+        return problem, f"rank * {as_code(length)}", factor, spanned[1], as_code(length)
     share = _one(frame, length)
     if share is None or not isinstance(share[0], ast.BinOp) or not isinstance(share[0].op, ast.FloorDiv):
         return None
@@ -138,6 +148,19 @@ def _problem(frame: Frame, node: ast.expr, start: ast.expr, length: ast.expr) ->
         if _is_rank(rank, begin[1]) and as_code(factor) == whole:
             problem = tr("it begins at the rank times `%(whole)s`, which is the whole", whole=whole)
             return problem, f"{as_code(rank)} * {part}", factor, begin[1], part
+    return None
+
+
+def _whole_length(start: Definition, node: ast.expr) -> ast.expr | None:
+    """`rank * x.shape[d]` as the start of a part of `x` itself."""
+    product, where = start
+    of = node.func.value if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else None
+    if of is None or not isinstance(product, ast.BinOp) or not isinstance(product.op, ast.Mult):
+        return None
+    text = as_code(of)
+    for rank, factor in ((product.left, product.right), (product.right, product.left)):
+        if as_code(factor).startswith((f"{text}.shape[", f"{text}.size(")) and _is_rank(rank, where):
+            return factor
     return None
 
 
@@ -254,4 +277,9 @@ def _one(frame: Frame, node: ast.expr) -> Definition | None:
 
 def _is_rank(node: ast.expr, frame: Frame) -> bool:
     given = _one(frame, node)
-    return given is not None and isinstance(given[0], ast.Call) and bool(rank_function(given[0], given[1]))
+    if given is None or not isinstance(given[0], ast.Call):
+        return False
+    return bool(rank_function(given[0], given[1])) or given[1].called(given[0].func) in (
+        "get_rank",
+        "get_group_rank",
+    )

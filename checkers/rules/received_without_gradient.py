@@ -105,7 +105,10 @@ def _buffers(frame: Frame) -> Iterator[tuple[str, ast.Call]]:
     for call in frame.scope.calls:
         if torch_name(call, frame) not in ("recv", "irecv") or not call.args:
             continue
-        name = call.args[0].id if isinstance(call.args[0], ast.Name) else None
+        given = call.args[0]
+        if isinstance(given, ast.Attribute) and given.attr == "data":
+            given = given.value
+        name = given.id if isinstance(given, ast.Name) else None
         values = frame.scope.bound.get(name, []) if name is not None else []
         made = values[0] if len(values) == 1 else None
         if (

@@ -114,4 +114,15 @@ def _is_ring(node: ast.expr, frame: Frame) -> bool:
     value, where = made[0]
     if isinstance(value, ast.Call) and value.args:
         return as_code(value.func).endswith("get_global_rank") and _is_ring(value.args[-1], where)
-    return isinstance(value, ast.BinOp) and isinstance(value.op, ast.Mod) and "rank" in as_code(value.left)
+    if not isinstance(value, ast.BinOp) or not isinstance(value.op, ast.Mod):
+        return False
+    return "rank" in as_code(value.left) or any(_is_own_rank(part, where) for part in walk(value.left))
+
+
+def _is_own_rank(node: ast.AST, frame: Frame) -> bool:
+    """A name or attribute that holds nothing but the rank of this process, whatever the group."""
+    held = frame.definitions(node) if isinstance(node, ast.Name | ast.Attribute) else []
+    return bool(held) and all(
+        isinstance(value, ast.Call) and where.called(value.func) in ("get_rank", "get_group_rank")
+        for value, where in held
+    )

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
 
 _MODEL_PARALLEL = re.compile(
-    r"tensor_model_parallel|pipeline_model_parallel|parallel_state|\bmpu\b|(Column|Row)Parallel|tp_(rank|group|size)\("
+    r"model_parallel|parallel_state|\bmpu\b|(Column|Row)Parallel|tp_(rank|group|size)\("
 )
 _DEALS = re.compile(r"\w*Sampler\(|class \w*(Sampler|Dataset|Loader)")
 _SPLITS = re.compile(r"tensor_model_parallel|pipeline_model_parallel|parallel_state|(Column|Row)Parallel")
@@ -115,9 +115,10 @@ def _torch_sampler(node: ast.AST, frame: Frame) -> tuple[str, Axes, str] | None:
     if not isinstance(node, ast.Call) or last_name(node.func) != "DistributedSampler":
         return None
     ref = frame.ref(node.func)
-    if not isinstance(ref, External) or any(keyword.arg is None for keyword in node.keywords):
+    given = frame.spread(node)
+    if not isinstance(ref, External) or given is None:
         return None
-    rank = frame.argument(node, "rank", 2)
+    rank = given.get("rank", node.args[2] if len(node.args) > 2 else None)
     if rank is None or (isinstance(rank, ast.Constant) and rank.value is None):
         return "DistributedSampler", WORLD, tr("without `rank` it takes the global rank")
     held = frame.definitions(rank) if isinstance(rank, ast.Name) else []

@@ -15,7 +15,7 @@ from ..rule import Rule, Symptom
 from ..spmd.axes import last_name
 from ..spmd.dependence import MODEL_PARALLEL, depends
 from ..spmd.frames import Frame, functions
-from ..spmd.names import DP, TP, WORLD, Axes, text_of
+from ..spmd.names import DP, PP, TP, WORLD, Axes, text_of
 from ..tpstate.verdicts import place_of
 
 if TYPE_CHECKING:
@@ -136,7 +136,11 @@ class SeedOfWrongAxis(Rule):
             is_seed = isinstance(node, ast.Call) and last_name(node.func) == "manual_seed" and node.args
             if isinstance(node, ast.Call) and is_seed:
                 axes = depends(node.args[0], frame)
-                if axes and any(axes & share for share in shares):
+                if axes & (TP | PP) and axes != WORLD and not any(axes & share for share in shares):
+                    why = tr("the ranks of one model replica shuffle other orders, and read other samples")
+                    advice = tr("Leave the rank out: the ranks of a replica read the same samples.")
+                    yield self._found(node, frame, axes, why, advice)
+                elif axes and any(axes & share for share in shares):
                     why = tr(
                         "each replica shuffles another order and takes its share of that: samples come twice or never"
                     )
@@ -183,7 +187,7 @@ def _draws_whole(project: Project, seeding: ModuleFacts) -> bool:
     return any(module.says(_GENERATOR) or (module.says(_BUILDS) and module.says(_WHOLES)) for module in near)
 
 
-_SAMPLER = re.compile(r"class \w*Sampler")
+_SAMPLER = re.compile(r"class \w*Sampler|Sampler\):")
 
 
 def _replicas_made_equal(project: Project) -> bool:

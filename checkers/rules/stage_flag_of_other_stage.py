@@ -86,6 +86,10 @@ class StageFlagOfOtherStage(Rule):
                 if isinstance(node, ast.Call) and not _is_fixed_chunk(node):
                     for word in node.keywords:
                         yield from self._check(frame, word.arg or "", word.value)
+                if isinstance(node, ast.Dict):
+                    for key, value in zip(node.keys, node.values, strict=True):
+                        if isinstance(key, ast.Constant):
+                            yield from self._check(frame, str(key.value), value)
                 for target, value in assignments(node):
                     yield from self._check(frame, ast.unparse(target).removeprefix("self."), value)
 

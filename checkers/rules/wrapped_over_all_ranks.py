@@ -19,8 +19,13 @@ from ..tpstate.verdicts import place_of
 if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
 
-_WRAPS = re.compile(r"DistributedDataParallel|\bDDP\b")
+_WRAPS = re.compile(r"DistributedDataParallel|\bDDP\b|FullyShardedDataParallel|\bFSDP\b")
 _LAYERS = re.compile(r"\b(Column|Row)Parallel(Linear|GELU)\(|\bVocabParallelEmbedding\(")
+
+
+_TORCH = re.compile(
+    r"torch\.nn\.parallel\.(\w+\.)?DistributedDataParallel|torch\.distributed\.fsdp\.(\w+\.)?FullyShardedDataParallel"
+)
 
 
 class WrappedOverAllRanks(Rule):
@@ -86,12 +91,12 @@ class WrappedOverAllRanks(Rule):
     def check(self, analysis: Analysis) -> Iterator[Finding]:
         for frame in functions(analysis.project, _WRAPS):
             for call in frame.scope.calls:
-                if not frame.external(call.func).startswith("torch.nn.parallel.") or not call.args:
+                if not call.args or not _TORCH.fullmatch(frame.external(call.func)):
                     continue
                 names = {keyword.arg for keyword in call.keywords}
-                if names & {"process_group", "device_mesh", None} or len(call.args) > 5:
-                    continue
-                if not frame.external(call.func).endswith(".DistributedDataParallel"):
+                if names & {"process_group", "device_mesh", None} or len(call.args) > (
+                    5 if frame.called(call.func).startswith("Distributed") else 1
+                ):
                     continue
                 cls = class_of(call.args[0], frame)
                 holder = _holder(frame, cls) if cls is not None else None

@@ -64,13 +64,16 @@ def _name(node: ast.Name | ast.Attribute, frame: Frame, depth: int) -> Axes | No
             return WORLD
     if depth >= MAX_DEPTH:
         return None
+    asked = frame.asked(node)
+    if asked is not None:
+        return _joined(returns(asked), asked, depth + 1) if returns(asked) else None
     found = [varies(value, where, depth + 1) for value, where in frame.definitions(node)]
     known = [axes for axes in found if axes is not None]
     return NONE.union(*known) if found and len(known) == len(found) else None
 
 
 def _call(node: ast.Call, frame: Frame, depth: int) -> Axes | None:
-    name = last_name(node.func)
+    name = frame.called(node.func)
     known = rank_function(node, frame)
     if known is not None:
         return known
@@ -89,7 +92,7 @@ def _call(node: ast.Call, frame: Frame, depth: int) -> Axes | None:
 
 def rank_function(node: ast.Call, frame: Frame) -> Axes | None:
     """The axes of a call that asks a library for a rank."""
-    name = last_name(node.func)
+    name = frame.called(node.func)
     if name in names.FIRST_STAGE | names.LAST_STAGE:
         return PP
     if name in names.MAIN_RANK:
@@ -140,7 +143,7 @@ def group_axes(node: ast.expr | None, frame: Frame, depth: int = 0) -> Axes | No
     if node is None or (isinstance(node, ast.Constant) and node.value is None):
         return WORLD
     if isinstance(node, ast.Call):
-        name = last_name(node.func)
+        name = frame.called(node.func)
         if name == "get_group" and isinstance(node.func, ast.Attribute):
             return mesh_axes(node.func.value, frame, node.args)
         found = lookup(names.GROUP, name)
@@ -202,7 +205,7 @@ def _asks_context(node: ast.Call, frame: Frame) -> bool:
 def size_axes(node: ast.expr, frame: Frame, depth: int = 0) -> Axes | None:
     """The group whose size a number is: `get_data_parallel_world_size()` gives dp."""
     if isinstance(node, ast.Call):
-        name = last_name(node.func)
+        name = frame.called(node.func)
         found = lookup(names.SIZE, name)
         if name == "get_world_size":
             group = frame.argument(node, "group", 0)
@@ -229,9 +232,9 @@ def size_axes(node: ast.expr, frame: Frame, depth: int = 0) -> Axes | None:
 def source_axes(node: ast.expr, frame: Frame, depth: int = 0) -> Axes | None:
     """The axes of the group whose first (or last) member a global rank is."""
     if isinstance(node, ast.Call):
-        if last_name(node.func) == "get_global_rank" and node.args:
+        if frame.called(node.func) == "get_global_rank" and node.args:
             return group_axes(node.args[0], frame)
-        found = lookup(names.SOURCE, last_name(node.func))
+        found = lookup(names.SOURCE, frame.called(node.func))
         return names.TP if found == names.MODEL and not _has_stages(node, frame) else found
     if isinstance(node, ast.Name | ast.Attribute) and depth < MAX_DEPTH:
         found_axes = {source_axes(value, where, depth + 1) for value, where in frame.definitions(node)}

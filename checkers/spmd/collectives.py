@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ..project.project import External, FunctionRef, Project, dotted_name
 from ..project.scopes import Scope
 from . import names
-from .axes import group_axes, last_name
+from .axes import group_axes
 from .engines import entered_together
 from .frames import Frame, kept
 from .names import WORLD, Axes
@@ -30,7 +30,7 @@ class Collective:
 @kept
 def collective(node: ast.Call, frame: Frame, _: int) -> Collective | None:
     """The collective that a call is, by the library that its name comes from."""
-    name = last_name(node.func)
+    name = frame.called(node.func)
     if name in names.TORCH_COLLECTIVES and _from_torch(node.func, frame):
         return _of_torch(node, name, frame)
     if name in names.COORDINATOR and isinstance(node.func, ast.Attribute):
@@ -46,7 +46,7 @@ def collective(node: ast.Call, frame: Frame, _: int) -> Collective | None:
 
 def torch_name(node: ast.Call, frame: Frame) -> str:
     """The name of a function of torch.distributed that a call runs, or an empty text."""
-    return last_name(node.func) if _from_torch(node.func, frame) else ""
+    return frame.called(node.func) if _from_torch(node.func, frame) else ""
 
 
 def _from_torch(func: ast.expr, frame: Frame) -> bool:
@@ -66,7 +66,7 @@ def _of_torch(node: ast.Call, name: str, frame: Frame) -> Collective | None:
 def _coordinator(node: ast.expr, frame: Frame) -> Axes | None:
     """The axes of a group object of vLLM or SGLang: `get_tp_group()`, or a name that holds one."""
     if isinstance(node, ast.Call):
-        name = last_name(node.func)
+        name = frame.called(node.func)
         is_short = name in ("get_tp_group", "get_pp_group", "get_dp_group", "get_ep_group", "get_world_group")
         return group_axes(node, frame) if is_short or name == "get_attention_tp_group" else None
     if isinstance(node, ast.Name | ast.Attribute):

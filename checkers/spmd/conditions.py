@@ -64,12 +64,16 @@ def _is_given(node: ast.Compare, frame: Frame) -> bool:
 
 
 def _asked(node: ast.Call, frame: Frame, depth: int) -> Formula:
-    name = last_name(node.func)
+    name = frame.called(node.func)
     asked = stage_test(node, frame)
     if name in names.FIRST_STAGE or asked == "is_first_stage":
         return Atom("pp", "0", PP)
     if name in names.LAST_STAGE or asked:
         return Atom("pp", "last", PP)
+    if name in ("is_initialized", "is_available") and frame.external(node.func).startswith(
+        "torch.distributed"
+    ):
+        return "and", ()  # the same on all ranks, and where it does not hold there are no others
     inner = frame.callee(node) if depth < MAX_DEPTH else None
     values = returns(inner) if inner is not None else []
     if inner is not None and len(values) == 1:
@@ -99,6 +103,10 @@ def _flag(node: ast.Name | ast.Attribute, frame: Frame, depth: int) -> Formula:
         axes = varies(found[0][0], found[0][1])
         if axes:
             return "not", (Atom(_subject(axes), "0", axes),)
+    asked = frame.asked(node) if depth < MAX_DEPTH and not found else None
+    values = returns(asked) if asked is not None else []
+    if asked is not None and len(values) == 1 and atoms_of(made := condition(values[0], asked, depth + 1)):
+        return made
     if name in ("pre_process", "post_process"):
         return Atom("pp", "0" if name == "pre_process" else "last", PP)
     return as_code(node)

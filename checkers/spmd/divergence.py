@@ -17,7 +17,7 @@ from .reach import Path, Reaches, Reading, read
 from .traces import Item, Trace, calls_in, entered, shape
 
 _ASKS = re.compile(
-    r"rank|is_pipeline_|pre_process|post_process|is_pp_|RANK|is_main_process|is_master|is_(first|last)_stage"
+    r"rank|is_pipeline_|pre_process|post_process|is_pp_|RANK|is_main\b|is_main_process|is_master|is_root|is_chief|is_primary|is_leader|is_(first|last)_stage"
 )
 
 

@@ -96,13 +96,24 @@ def _sums(frame: Frame) -> Iterator[tuple[ast.AST, str, list[ast.expr]]]:
         elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
             for part in walk(node.value):
                 is_list = isinstance(part, ast.ListComp | ast.GeneratorExp)
-                if is_list and _SQUARES.search(ast.unparse(part.elt)):  # type: ignore[attr-defined]
+                if is_list and _SQUARES.search(_with_gradients(part, frame)):  # type: ignore[arg-type]
                     generators: list[ast.comprehension] = part.generators  # type: ignore[attr-defined]
                     yield (
                         part,
                         node.targets[0].id,
                         [test for gen in generators for test in (*gen.ifs, gen.iter)],
                     )
+
+
+def _with_gradients(node: ast.ListComp | ast.GeneratorExp, frame: Frame) -> str:
+    """What a comprehension lists; `g for g in grads` stands for `p.grad`, where `grads` lists those."""
+    text = ast.unparse(node.elt)
+    turn = node.generators[0]
+    held = frame.definitions(turn.iter) if isinstance(turn.iter, ast.Name) else []
+    if isinstance(turn.target, ast.Name) and len(held) == 1 and isinstance(held[0][0], ast.ListComp):
+        if ast.unparse(held[0][0].elt).endswith(".grad"):
+            return re.sub(rf"\b{turn.target.id}\b", "p.grad", text)
+    return text
 
 
 def _inside(body: list[ast.stmt], tests: list[ast.expr]) -> Iterator[tuple[ast.AST, list[ast.expr]]]:

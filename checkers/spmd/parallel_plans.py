@@ -24,19 +24,92 @@ class Plan:
 
 def plan_of(call: ast.Call, frame: Frame) -> Plan | None:
     module, plan = frame.argument(call, "module", 0), frame.argument(call, "parallelize_plan", 2)
+    entries: dict[str, tuple[ast.expr, ast.expr]] = {}
     if isinstance(plan, ast.Name):
         owner = frame.scope.owner_of(plan.id)
         bound = owner.bound.get(plan.id, []) if owner is not None else []
+        added = _added(plan.id, frame) if owner is frame.scope else {}
         plan = bound[0] if len(bound) == 1 else None
-    cls = _class_of(module, frame) if module is not None else None
-    if cls is None or not isinstance(plan, ast.Dict):
+        entries = added
+    told = _entries(plan) if plan is not None else None
+    if told is None or module is None:
         return None
-    entries = {
-        key.value: (key, value)
-        for key, value in zip(plan.keys, plan.values, strict=True)
-        if isinstance(key, ast.Constant) and isinstance(key.value, str) and not set(key.value) & set("*?[")
-    }
-    return Plan(cls, entries)  # type: ignore[arg-type]
+    entries = told | entries
+    cls = _class_of(module, frame) or _by_names(list(entries), frame)
+    return Plan(cls, entries) if cls is not None else None
+
+
+def _entries(plan: ast.expr) -> dict[str, tuple[ast.expr, ast.expr]] | None:
+    """A style for each name, of a dict display or `{f"attention.{n}": style for n in ("wq", "wk")}`."""
+    if isinstance(plan, ast.Dict):
+        return {
+            key.value: (key, value)
+            for key, value in zip(plan.keys, plan.values, strict=True)
+            if isinstance(key, ast.Constant)
+            and isinstance(key.value, str)
+            and not set(key.value) & set("*?[")
+        }
+    if not isinstance(plan, ast.DictComp) or len(plan.generators) != 1 or plan.generators[0].ifs:
+        return None
+    turn = plan.generators[0]
+    items = turn.iter.elts if isinstance(turn.iter, ast.Tuple | ast.List) else []
+    words = [item.value for item in items if isinstance(item, ast.Constant) and isinstance(item.value, str)]
+    if len(words) != len(items) or not isinstance(turn.target, ast.Name):
+        return None
+    names = [_written(plan.key, turn.target.id, word) for word in words]
+    return {name: (plan.key, plan.value) for name in names if name} if None not in names else None
+
+
+def _written(node: ast.expr, variable: str, word: str) -> str | None:
+    """A text made with one variable: `f"attention.{n}"`, `n`, `"attention." + n`."""
+    if isinstance(node, ast.Constant):
+        return str(node.value)
+    if isinstance(node, ast.Name):
+        return word if node.id == variable else None
+    parts: list[ast.expr] = []
+    if isinstance(node, ast.JoinedStr):
+        parts = [part.value if isinstance(part, ast.FormattedValue) else part for part in node.values]
+    elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        parts = [node.left, node.right]
+    texts = [_written(part, variable, word) for part in parts]
+    return "".join(text or "" for text in texts) if texts and None not in texts else None
+
+
+def _added(name: str, frame: Frame) -> dict[str, tuple[ast.expr, ast.expr]]:
+    """What is put into a plan once it is made: `plan["attention.wo"] = RowwiseParallel()`, `plan.update({…})`."""
+    found: dict[str, tuple[ast.expr, ast.expr]] = {}
+    for node in frame.scope.nodes:
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript):
+            key = node.targets[0].slice
+            if as_code(node.targets[0].value) == name and isinstance(key, ast.Constant):
+                found[str(key.value)] = key, node.value
+        elif isinstance(node, ast.Call) and as_code(node.func) == f"{name}.update" and len(node.args) == 1:
+            found |= _entries(node.args[0]) or {}
+    return found
+
+
+def _by_names(names: list[str], frame: Frame) -> ClassFacts | None:
+    """The only class of the tree that has all modules that a plan names, down to the last."""
+    if len(names) < 2 or not any("." in name for name in names):
+        return None
+    fitting = [
+        cls
+        for cls in frame.project.classes()
+        if frame.project.is_module_class(cls)
+        and all(name.split(".")[0] in cls.text for name in names)
+        and not any(
+            is_missing(frame, cls, name.split(".")) or not _is_seen(frame, cls, name) for name in names
+        )
+    ]
+    return fitting[0] if len(fitting) == 1 else None
+
+
+def _is_seen(frame: Frame, cls: ClassFacts, name: str) -> bool:
+    """Whether each module on the way to the last is built from a class of the tree."""
+    inner: ClassFacts | None = cls
+    for part in name.split(".")[:-1]:
+        inner = _child(frame, inner, part) if inner is not None else None
+    return inner is not None
 
 
 def _class_of(node: ast.expr, frame: Frame) -> ClassFacts | None:

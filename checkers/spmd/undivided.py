@@ -25,7 +25,7 @@ def sum_for_mean(frame: Frame) -> Collective | None:
     sums = [
         entry
         for entry in frame.project.knowledge(Entered).of(frame)
-        if entry.name == "all_reduce" and entry.is_torch and entry.axes not in (None, NONE)
+        if entry.name == "all_reduce" and entry.is_torch and entry.axes != NONE
     ]
     if (
         len(sums) != 1

@@ -12,7 +12,7 @@ from ..facts.module import ClassFacts
 from ..facts.nodes import as_code
 from ..language import tr
 from ..project.project import NotYet, Project
-from . import attributes, building, calls, expressions
+from . import attributes, building, calls, configurations, expressions
 from .callables import Bound, Func, Partial
 from .demand import Demand, worth_running
 from .events import Built, Log
@@ -246,7 +246,8 @@ class Analysis:
             "dict",
         )
         if constructor or default is not None or plain or "Optional" in annotation:
-            return Sym.named(arg.arg, *attributes.tags_for(arg.arg))
+            told = configurations.class_tag(self.project, holder, arg.annotation) if not plain else ()
+            return Sym.named(arg.arg, *attributes.tags_for(arg.arg), *told)
         return Tensor(State.UNKNOWN, width=Poly.atom(f"|{arg.arg}.width"), tag="argument")
 
 

@@ -8,7 +8,7 @@ from ..facts.module import ClassFacts
 from ..facts.nodes import as_code
 from ..language import tr
 from ..project.project import NamespaceRef
-from . import building, calls, expressions, lookups, tensors
+from . import building, calls, configurations, expressions, lookups, tensors
 from .callables import Bound, Func, ObjMethod, Partial, Super
 from .choices import Choice
 from .events import NoneUsed, PairUsed, TensorKeyed
@@ -69,7 +69,8 @@ def read(interp: Interpreter, frame: Frame, owner: Value, attr: str, node: ast.e
     if kind is Unknown:
         return Sym.named(attr, TP) if attr in TP_SIZE_NAMES else UNKNOWN
     if kind is Sym:
-        return _field(_short(owner), attr, node)  # type: ignore[arg-type]
+        derived = _derived(interp, owner, attr, node) if owner.tags else None  # type: ignore[attr-defined, arg-type]
+        return derived or _field(_short(owner), attr, node)  # type: ignore[arg-type]
     if isinstance(owner, Tensor):
         if attr == "get" and owner.tag == "argument":
             return UNKNOWN  # an argument that is a dict after all
@@ -100,6 +101,22 @@ def read(interp: Interpreter, frame: Frame, owner: Value, attr: str, node: ast.e
     if isinstance(owner, Seq):
         return ObjMethod(owner, attr)
     return UNKNOWN
+
+
+def _derived(interp: Interpreter, owner: Sym, attr: str, node: ast.expr) -> Value | None:
+    """What a property, or `__post_init__`, of an annotated configuration makes of its fields."""
+    found = configurations.derived(interp.project, owner, attr)
+    if found is None:
+        return None
+    holder, made = found
+    if isinstance(made, ast.FunctionDef):
+        return method_value(interp, holder, made, owner, node)
+    frame = Frame(holder.module, {"self": owner}, holder)
+    outer, interp.frame = interp.frame, frame
+    try:
+        return expressions.evaluate(interp, frame, made)
+    finally:
+        interp.frame = outer
 
 
 def _short(owner: Sym) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from typing import TypeGuard
 
+from ..language import tr
+from ..project.project import External, dotted_name
 from . import (
     attention,
     buffers,
@@ -70,7 +72,7 @@ def call_node(interp: Interpreter, frame: Frame, node: ast.Call) -> Value:
     if name == "super" and type(func) is ast.Name and "super" not in frame.vars:
         return _super(interp, frame, node)
     if name in groups.SIZE_ASKED:
-        size = groups.size_asked(node, _builds_module(interp, frame))
+        size = groups.size_asked(node, _builds_module(interp, frame) and _asks_torch(interp, frame, node))
         if size is not None:
             return size
     callee = expressions.evaluate(interp, frame, func)
@@ -101,6 +103,15 @@ def _builds_module(interp: Interpreter, frame: Frame) -> bool:
     """Whether the constructor of a module runs."""
     is_constructor = isinstance(frame.function, ast.FunctionDef) and frame.function.name == "__init__"
     return is_constructor and frame.owner is not None and interp.project.is_module_class(frame.owner)
+
+
+def _asks_torch(interp: Interpreter, frame: Frame, node: ast.Call) -> bool:
+    """Whether a call runs torch's own `get_world_size`, whatever name it is imported under."""
+    name = dotted_name(node.func)
+    if name is None or not name.endswith("get_world_size"):
+        return False
+    ref = interp.project.resolve(frame.module, name)
+    return isinstance(ref, External) and ref.dotted == "torch.distributed.get_world_size"
 
 
 def _super(interp: Interpreter, frame: Frame, node: ast.Call) -> Value:
@@ -174,6 +185,10 @@ _ELEMENTWISE_WORDS = (
 )
 
 
+_ACTIVATES = ("act", "gelu", "silu", "relu", "swish")
+"""Activations take one tensor, wherever they come from."""
+
+
 def unknown_call(
     interp: Interpreter, callee: Value, args: tuple[Value, ...], node: ast.expr, kwargs: Kwargs | None = None
 ) -> Value:
@@ -189,9 +204,13 @@ def unknown_call(
         and name
         and any(name.lower().startswith(word) or f"_{word}" in name.lower() for word in _ELEMENTWISE_WORDS)
     ):
-        return interp.lift(
-            lambda value: value.but(width=None) if isinstance(value, Tensor) else UNKNOWN, args[0]
-        )
+        how = tr("it is passed to `%(name)s`", name=name)
+
+        def kept(given: Value) -> Value:
+            value = as_tensor(interp, given, node, how) if name.lower().startswith(_ACTIVATES) else given
+            return value.but(width=None) if isinstance(value, Tensor) else UNKNOWN
+
+        return interp.lift(kept, args[0])
     if isinstance(callee, Sym) and not args and name.startswith(("get_", "is_")):
         return Sym.named(f"{callee.text}()")
     return UNKNOWN

@@ -11,7 +11,7 @@ from .providers import provider_for
 
 _WORDS = re.compile(
     r"Parallel|Distributed|One[A-Z]\w*|_REGISTRY|build_module|tensor_parallel\.|tensor_model_parallel|parallel_region"
-    r"|MultiheadAttention|set_input_tensor|parallel_cross_entropy|\btp_group|pg_collection|\bget_world_size\("
+    r"|MultiheadAttention|set_input_tensor|parallel_cross_entropy|\btp_group|pg_collection|\bget_world_size\(|mesh\[|Linear1D_|ColumnLinear|RowLinear"
 )
 
 _PARALLEL_WORDS = re.compile(r"Parallel|Distributed|build_module|tensor_model_parallel|parallel_region")
@@ -36,19 +36,35 @@ def worth_running(project: Project) -> tuple[list[ClassFacts], set[int]]:
     modules = [
         cls for cls in project.classes() if not vendored.search(cls.module.name) and _is_module(project, cls)
     ]
-    words = {id(cls): names_in(cls) for cls in modules}
+    words = {id(cls): names_in(cls) | _names_of_mixins(project, cls) for cls in modules}
     made = _through_makers(project, modules, words)
-    chosen = _closure(modules, words, made | {id(cls) for cls in modules if _says(cls, _WORDS)})
+    chosen = _closure(modules, words, made | {id(cls) for cls in modules if _says(project, cls, _WORDS)})
     parallel = _closure(
         [cls for cls in modules if not cls.name.startswith("One")],
         words,
-        made | {id(cls) for cls in modules if _says(cls, _PARALLEL_WORDS)},
+        made | {id(cls) for cls in modules if _says(project, cls, _PARALLEL_WORDS)},
     )
     return [cls for cls in modules if id(cls) in chosen], parallel
 
 
-def _says(cls: ClassFacts, pattern: re.Pattern[str]) -> bool:
-    return holds(pattern, cls.text, cls.words)
+def _says(project: Project, cls: ClassFacts, pattern: re.Pattern[str]) -> bool:
+    own = (cls, *_mixins(project, cls))
+    return any(holds(pattern, part.text, part.words) for part in own)
+
+
+def _mixins(project: Project, cls: ClassFacts) -> list[ClassFacts]:
+    """The bases of a class in the tree that are no modules themselves."""
+    if len(cls.node.bases) < 2:
+        return []
+    return [
+        base
+        for base in project.mro(cls)[1:]
+        if isinstance(base, ClassFacts) and not project.is_module_class(base)
+    ]
+
+
+def _names_of_mixins(project: Project, cls: ClassFacts) -> set[str]:
+    return set().union(*map(names_in, _mixins(project, cls)))
 
 
 def names_in(cls: ClassFacts) -> set[str]:
@@ -149,7 +165,7 @@ class Demand:
         return self._known[id(cls)]
 
     def _matters(self, cls: ClassFacts) -> bool:
-        if id(cls) in self._chosen or _says(cls, _MATTERS):
+        if id(cls) in self._chosen or _says(self._project, cls, _MATTERS):
             return True
         used = names_in(cls) & self._names
         return any(word in cls.module.bindings for word in used)

@@ -45,11 +45,28 @@ def is_of_other_axis(node: ast.expr) -> bool:
 SIZE_ASKED = frozenset(("size", "get_pg_size", "get_world_size"))
 """Names of what asks for the size of a group."""
 
+_NAMES_TP = re.compile(
+    r"(^|[._(])(tp|tensor(_model)?_parallel|model_parallel|mp)_group|_(tensor_)?model_parallel_group"
+)
+
+
+def sums_over_tp(node: ast.expr) -> bool:
+    """Whether an all-reduce adds up over a group that is the tensor-parallel one by its name."""
+    given = {k.arg: as_code(k.value) for k in node.keywords if k.arg} if isinstance(node, ast.Call) else {}
+    op = given.get(
+        "op", as_code(node.args[1]) if isinstance(node, ast.Call) and len(node.args) > 1 else "SUM"
+    )
+    return op.endswith("SUM") and _NAMES_TP.search(given.get("group", "")) is not None
+
+
+_MESH = frozenset(("tp", "tensor", "tensor_parallel", "model_parallel"))
+"""Names of the tensor-parallel dimension of a mesh: `mesh["tp"].size()`."""
+
 
 def size_asked(node: ast.Call, builds: bool) -> Value | None:
     """The TP size where a call asks a group for it: `self.tp_group.size()`, `get_pg_size(pg_collection.tp)`.
 
-    `builds`: inside the constructor of a module, where `dist.get_world_size()` divides nothing but a model.
+    `builds`: torch's own `get_world_size` in the constructor of a module, where it divides nothing but a model.
     """
     func = node.func
     name = func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
@@ -61,7 +78,7 @@ def size_asked(node: ast.Call, builds: bool) -> Value | None:
         return None
     if _is_tp_group(group):
         return Sym.named("tp", TP)
-    if builds and as_code(func) in ("dist.get_world_size", "torch.distributed.get_world_size"):
+    if builds and name == "get_world_size":
         named = isinstance(group, ast.Name | ast.Attribute)
         if group is None or (named and _OTHER_AXIS.search(as_code(group)) is None):
             return Sym.named("tp", TP)
@@ -76,4 +93,6 @@ def is_size_of_group(node: ast.expr) -> bool:
 
 
 def _is_tp_group(node: ast.expr | None) -> bool:
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+        return node.slice.value in _MESH
     return isinstance(node, ast.Name | ast.Attribute) and _GROUP.fullmatch(as_code(node)) is not None

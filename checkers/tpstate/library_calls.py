@@ -27,7 +27,7 @@ from .callables import Func, Partial
 from .choices import Choice
 from .events import FLAG_LEFT_OUT, Checkpointed
 from .interpreter import Interpreter
-from .parameter_events import Divided
+from .parameter_events import Divided, WholeCollected
 from .states import State
 from .values import (
     NONE,
@@ -242,6 +242,8 @@ def _summed(interp: Interpreter, given: Value, node: ast.expr, held: bool) -> Va
     if not isinstance(given, Tensor):
         return given
     interp.reduced.add(given.tag)
+    if given.state is State.FULL and given.role == "row" and groups.sums_over_tp(node):
+        interp.emit(WholeCollected, node, tensor=given, call="all_reduce", gathers=False)
     if given.state is State.PARTIAL:
         why = interp.step(node, tr("it is all-reduced in place, so it is full"), given.why)
         return Tensor(State.FULL, width=given.width, why=why, role="row")

@@ -51,6 +51,9 @@ def _multiplied(interp: Interpreter, left: Value, right: Value) -> Value:
 def product_of(interp: Interpreter, name: str, args: tuple[Value, ...], node: ast.expr) -> Value:
     operands = list(args)
     if name == "einsum":
+        contracted = _by_equation(interp, args, node)
+        if contracted is not None:
+            return contracted
         operands = operands[1:]
         if len(operands) == 2 and isinstance(args[0], Const) and isinstance(args[0].value, str):
             text = args[0].value
@@ -67,6 +70,26 @@ def _summed(interp: Interpreter, text: str, left: Value, right: Value, node: ast
     if isinstance(left, Tensor | Pair) and isinstance(right, Tensor | Pair):
         return matmul(interp, left, right, node)
     return dimensions.of_letters(text, left, right) or UNKNOWN
+
+
+def _by_equation(interp: Interpreter, args: tuple[Value, ...], node: ast.expr) -> Value | None:
+    """`einsum("bsd,fd->bsf", x, w)`: a product with a parameter of two dimensions, one of them summed over."""
+    weight = interp.settle(args[2]) if len(args) == 3 else UNKNOWN
+    equation = args[0].value if args and isinstance(args[0], Const) else None
+    if not isinstance(weight, Tensor) or weight.role != "parameter" or weight.dims is None:
+        return None
+    terms, _, result = str(equation).replace(" ", "").partition("->")
+    _, _, letters = terms.partition(",")
+    kept = [letter in result for letter in letters]
+    if (
+        len(weight.dims) != 2
+        or len(letters) != 2
+        or kept[0] == kept[1]
+        or not result.endswith(letters[kept.index(True)])
+    ):
+        return UNKNOWN
+    dims = weight.dims if kept[0] else weight.dims[::-1]
+    return interp.lift(lambda given: _by_parameter(interp, given, dims, Const(None), node), args[1])
 
 
 def attention_of(

@@ -27,6 +27,7 @@ class Provider:
     None where the class has no such parameter (its output is always split, its input always taken as split).
     `required`: arguments without a default. `positional`: parameters that may be given by position, in order.
     `fused`: the layer lays out several projections itself. `family`: who checks and loads weights.
+    `renamed`: parameters whose name is not Megatron's. `by_mode`: the argument that says `….COLUMN` or `….ROW`.
     """
 
     name: str
@@ -41,6 +42,8 @@ class Provider:
     family: str = MEGATRON
     tensor_flag: str = ""
     source: ClassFacts | None = None
+    renamed: tuple[tuple[str, str], ...] = ()
+    by_mode: str = ""
 
     def takes(self, flag: str) -> bool:
         """Whether the layer has the option `gather_output` or `input_is_parallel` at all."""
@@ -205,6 +208,36 @@ _TABLE: tuple[tuple[str, Provider], ...] = (
             name="text-generation-inference",
             parallel=None,
             positional=("linear", "process_group"),
+        ),
+    ),
+    (
+        r"(^|\.)colossalai\..*\.Linear1D_Col$",
+        replace(_TENSOR_COLUMN, name="Colossal-AI", gather=False),
+    ),
+    (
+        r"(^|\.)colossalai\..*\.Linear1D_Row$",
+        replace(
+            _TENSOR_ROW, name="Colossal-AI", parallel=True, renamed=(("parallel_input", "input_is_parallel"),)
+        ),
+    ),
+    (
+        r"(^|\.)tensorrt_llm\.layers(\.\w+)*\.ColumnLinear$",
+        replace(_TENSOR_COLUMN, name="TensorRT-LLM"),
+    ),
+    (
+        r"(^|\.)tensorrt_llm\.layers(\.\w+)*\.RowLinear$",
+        replace(_TENSOR_ROW, name="TensorRT-LLM", parallel=None),
+    ),
+    (
+        r"(^|\.)tensorrt_llm\._torch\.modules\.linear\.Linear$",
+        replace(
+            _TENSOR_COLUMN,
+            name="TensorRT-LLM",
+            kind=REPLICATED,
+            gather=False,
+            renamed=(("reduce_output", "reduce_results"),),
+            by_mode="tensor_parallel_mode",
+            family=INFERENCE,
         ),
     ),
     (

@@ -29,7 +29,7 @@ from .provider_table import (
 )
 
 _NAMES = re.compile(
-    r"(Column|Row)Parallel(Linear|GELU)?|ParallelEmbedding|ReplicatedLinear|LinearNoTP|QKVParallel|Column|Row"
+    r"(Column|Row)Parallel(Linear|GELU)?|ParallelEmbedding|ReplicatedLinear|LinearNoTP|QKVParallel|Column|Row|Linear1D_Col|^Linear$"
 )
 
 _NEWER_PARTS = frozenset(

@@ -26,7 +26,7 @@ from .operators import ADDITIVE, ARITHMETIC, KEEP, MOVE, REDUCE, RESHAPE, SCALAR
 from .parameter_events import FusedLoad
 from .states import State
 from .symbols import Poly
-from .values import PER_RANK, UNKNOWN, Const, Kwargs, Seq, Sym, Tensor, Value, number
+from .values import NONE, PER_RANK, UNKNOWN, Const, Kwargs, Seq, Slice, Sym, Tensor, Value, number
 
 _WHOLE = frozenset("softmax log_softmax roll flip cumsum layer_norm rms_norm normalize group_norm".split())
 """What needs every channel at once and leaves them where they are."""
@@ -103,6 +103,8 @@ def indexed(interp: Interpreter, tensor: Tensor, index: Value, node: ast.Subscri
         if isinstance(index, Const) and index.value == -1:
             return last_size(interp, tensor)
         at = index.value if isinstance(index, Const) and isinstance(index.value, int) else None
+        if isinstance(index, Slice):
+            return _first_sizes(interp, tensor, index)
         return Seq((), UNKNOWN) if at is None else interp.fresh("size", *tokens.length(interp, tensor, at))
     marks.first_part(interp, tensor, index, node)
     if tensor.role in ("parameter", "buffer") and (kept := marks.indexed(tensor, index)) is not None:
@@ -112,6 +114,19 @@ def indexed(interp: Interpreter, tensor: Tensor, index: Value, node: ast.Subscri
     if touches_last and tensor.state is State.SHARDED:
         return moves.moved(tensor)
     return moves.used_whole(tensor).but(width=None, dims=None) if touches_last else tensor.but(dims=None)
+
+
+def _first_sizes(interp: Interpreter, tensor: Tensor, index: Slice) -> Seq:
+    """`x.shape[:2]`: so many sizes from the front, where that is told."""
+    count = index.upper.value if isinstance(index.upper, Const) else None
+    if (
+        index.lower not in (NONE, Const(0))
+        or index.step != NONE
+        or type(count) is not int
+        or not 0 < count < 8
+    ):
+        return Seq((), UNKNOWN)
+    return Seq(tuple(interp.fresh("size", *tokens.length(interp, tensor, at)) for at in range(count)))
 
 
 def _touches_last(index: Value, node: ast.Subscript) -> bool:

@@ -57,6 +57,15 @@ _CONV = frozenset({"Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspo
 _ENGINE_NORM = re.compile(r"(vllm|sglang)\..*\.(Gemma)?RMSNorm|vllm\..*\.LayerNorm")
 
 
+_ENGINE_GATE = re.compile(r"(vllm|sglang)\..*\.(SiluAndMul|GeluAndMul|MulAndSilu)")
+
+
+def _gated(interp: Interpreter, given: Value, node: ast.expr) -> Value:
+    """The gate of an inference engine: one half of each rank's channels times the activation of the other."""
+    value = calls.as_tensor(interp, given, node, tr("it is passed to `%(name)s`", name="SiluAndMul"))
+    return value.but(width=None, dims=None, sizes=None, role="") if isinstance(value, Tensor) else UNKNOWN
+
+
 def _engine_norm(interp: Interpreter, obj: Obj, args: tuple[Value, ...], node: ast.expr) -> Value:
     """The norm of an inference engine: with a residual it returns the norm of the sum, and the sum."""
     if len(args) == 1:
@@ -98,6 +107,8 @@ def call_external(
                 _keep(interp, obj, value, node)
                 if keeps
                 else calls.unknown_call(interp, UNKNOWN, (value,), node)
+                if not _ENGINE_GATE.fullmatch(dotted)
+                else _gated(interp, value, node)
             ),
             first,
         )
