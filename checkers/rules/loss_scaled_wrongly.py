@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..facts.module import ClassFacts
-from ..facts.nodes import as_code, walk
+from ..facts.nodes import walk
 from ..finding import Evidence, Finding
 from ..language import tr
 from ..project.loss_binding import loss_bindings
@@ -18,6 +18,7 @@ from ..project.project import Project
 from ..project.training import Training, TrainingScript
 from ..rule import Rule, Symptom
 from ..spmd.axes import group_axes, size_axes
+from ..spmd.deepspeed import divided_before_engine
 from ..spmd.frames import Frame, functions, returns
 from ..spmd.gradient_norms import splits_models
 from ..spmd.marked import is_marked
@@ -96,7 +97,9 @@ class LossScaledWrongly(Rule):
                         yield from self._multiplied(script, Frame(project, binding.loss))
                         yield from self._counted(Frame(project, binding.loss))
         for frame in functions(project, _DEEPSPEED):
-            yield from self._engine(frame)
+            for quotient in divided_before_engine(frame):
+                what = tr("is divided by the accumulation steps, and DeepSpeed's engine does that again")
+                yield self._found(frame, quotient, what, tr("Give the engine the loss as it is."))
         for frame in functions(project, _MARKED):
             yield from self._marked(frame)
         for frame in functions(project, _BATCHES, _MICRO):
@@ -145,26 +148,6 @@ class LossScaledWrongly(Rule):
                 what = tr("is a mean times the samples of a batch: the step grows with the batch")
                 advice = tr("Return `%(mean)s`.", mean=ast.unparse(mean))
                 yield self._found(frame, whole, what, advice, mean)
-
-    def _engine(self, frame: Frame) -> Iterator[Finding]:
-        """`engine.backward(loss / engine.gradient_accumulation_steps())`: the engine divides by them itself."""
-        for call in frame.scope.calls:
-            if (
-                not isinstance(call.func, ast.Attribute)
-                or call.func.attr != "backward"
-                or len(call.args) != 1
-            ):
-                continue
-            engine = as_code(call.func.value)
-            given = call.args[0]
-            made = frame.scope.bound.get(given.id, []) if isinstance(given, ast.Name) else [given]
-            for value in made:
-                if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Div):
-                    if as_code(value.right) == f"{engine}.gradient_accumulation_steps()":
-                        what = tr(
-                            "is divided by the accumulation steps, and DeepSpeed's engine does that again"
-                        )
-                        yield self._found(frame, value, what, tr("Give the engine the loss as it is."))
 
     def _counted(self, frame: Frame) -> Iterator[Finding]:
         """A mean, returned with a count by which the schedule divides it once more."""

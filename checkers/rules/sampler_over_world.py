@@ -16,6 +16,7 @@ from ..spmd.axes import last_name, size_axes, varies
 from ..spmd.frames import Frame, functions
 from ..spmd.gradient_norms import splits_models
 from ..spmd.names import DP, MODEL, WORLD, Axes, text_of
+from ..spmd.options import spread
 from ..tpstate.fixes import insert_after, unsafe
 from ..tpstate.verdicts import place_of
 
@@ -115,7 +116,7 @@ def _torch_sampler(node: ast.AST, frame: Frame) -> tuple[str, Axes, str] | None:
     if not isinstance(node, ast.Call) or last_name(node.func) != "DistributedSampler":
         return None
     ref = frame.ref(node.func)
-    given = frame.spread(node)
+    given = spread(frame, node)
     if not isinstance(ref, External) or given is None:
         return None
     rank = given.get("rank", node.args[2] if len(node.args) > 2 else None)

@@ -13,6 +13,7 @@ from ..language import tr
 from ..project.project import Project
 from ..rule import Rule, Symptom
 from ..spmd.axes import last_name
+from ..spmd.both_ends import built_at_both_ends
 from ..spmd.collectives import Entered
 from ..spmd.conditions import Atom, condition
 from ..spmd.frames import Frame, Scopes, functions, module_functions
@@ -175,7 +176,7 @@ class TiedWeightUnsynced(Rule):
         init = Frame(project, project.knowledge(Scopes).of(cls.module, cls.methods["__init__"]), cls)
         twice = _built_twice(init)
         if twice is None:
-            both = _built_at_both_ends(init) if not project.knowledge(_knows_group) else None
+            both = built_at_both_ends(init) if not project.knowledge(_knows_group) else None
             if both is not None and re.search(rf"self\.{both[0]}\.weight", cls.text):
                 what = tr("both start from a draw of their own, and nothing adds up their gradients")
                 advice = tr(
@@ -246,23 +247,6 @@ def _built_twice(init: Frame) -> tuple[str, ast.stmt] | None:
     return next(
         ((name, last[name]) for name in last if name in first and first[name] is not last[name]), None
     )
-
-
-def _built_at_both_ends(init: Frame) -> tuple[str, ast.stmt] | None:
-    """An embedding that `if pre_process or post_process:` makes, so that each end has one of its own."""
-    for node in init.scope.nodes:
-        if not isinstance(node, ast.If):
-            continue
-        asked = condition(node.test, init)
-        parts = asked[1] if isinstance(asked, tuple) and asked[0] == "or" else ()
-        if {part.value for part in parts if isinstance(part, Atom) and part.subject == "pp"} != {"0", "last"}:
-            continue
-        for made in node.body:
-            if isinstance(made, ast.Assign) and isinstance(made.value, ast.Call):
-                target = ast.unparse(made.targets[0])
-                if target.startswith("self.") and "Embedding" in last_name(made.value.func):
-                    return target[5:], made
-    return None
 
 
 def _knows_group(project: Project) -> bool:

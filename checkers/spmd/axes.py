@@ -9,6 +9,7 @@ from ..project.project import FunctionRef, dotted_name
 from . import names
 from .frames import Frame, kept, returns
 from .names import NONE, PP, WORLD, Axes, lookup
+from .options import asked as own_property
 
 MAX_DEPTH = 6
 _ENVIRONMENT = re.compile(r"^(LOCAL_)?RANK$")
@@ -64,7 +65,7 @@ def _name(node: ast.Name | ast.Attribute, frame: Frame, depth: int) -> Axes | No
             return WORLD
     if depth >= MAX_DEPTH:
         return None
-    asked = frame.asked(node)
+    asked = own_property(frame, node)
     if asked is not None:
         return _joined(returns(asked), asked, depth + 1) if returns(asked) else None
     found = [varies(value, where, depth + 1) for value, where in frame.definitions(node)]

@@ -11,6 +11,7 @@ from .axes import MAX_DEPTH, group_axes, last_name, rank_function, size_axes, so
 from .engines import stage_test
 from .frames import Frame, kept, returns
 from .names import PP, WORLD, Axes
+from .options import asked as own_property
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,7 @@ def _flag(node: ast.Name | ast.Attribute, frame: Frame, depth: int) -> Formula:
         axes = varies(found[0][0], found[0][1])
         if axes:
             return "not", (Atom(_subject(axes), "0", axes),)
-    asked = frame.asked(node) if depth < MAX_DEPTH and not found else None
+    asked = own_property(frame, node) if depth < MAX_DEPTH and not found else None
     values = returns(asked) if asked is not None else []
     if asked is not None and len(values) == 1 and atoms_of(made := condition(values[0], asked, depth + 1)):
         return made

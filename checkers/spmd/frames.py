@@ -10,7 +10,7 @@ from functools import wraps
 from typing import TypeVar
 
 from ..facts.module import ClassFacts, Import, ModuleFacts
-from ..facts.nodes import as_code, walk
+from ..facts.nodes import walk
 from ..project.places import in_tests
 from ..project.project import External, FunctionRef, Project, Ref, ValueRef, dotted_name
 from ..project.scopes import Opaque, Scope, own_nodes
@@ -164,41 +164,12 @@ class Frame:
             return bound.attr if isinstance(bound, Import) and bound.attr else func.id
         return func.attr if isinstance(func, ast.Attribute) else ""
 
-    def asked(self, node: ast.expr) -> Frame | None:
-        """The property of the own class that `self.x` runs."""
-        if self.cls is None or not isinstance(node, ast.Attribute) or dotted_name(node.value) != "self":
-            return None
-        found = self.project.method(self.cls, node.attr)
-        if found is None or not any(as_code(entry).endswith("property") for entry in found[1].decorator_list):
-            return None
-        return Frame(self.project, self.scope_of(found[0].module, found[1]), self.cls, {}, self.depth + 1)
-
     def argument(self, call: ast.Call, name: str, position: int) -> ast.expr | None:
         """An argument of a call by keyword or place."""
         for keyword in call.keywords:
             if keyword.arg == name:
                 return keyword.value
         return call.args[position] if 0 <= position < len(call.args) else None
-
-    def spread(self, call: ast.Call) -> dict[str, ast.expr] | None:
-        """The keywords of a call, those of `**options` too; None where a dict that is spread cannot be seen."""
-        given: dict[str, ast.expr] = {}
-        for keyword in call.keywords:
-            if keyword.arg is not None:
-                given[keyword.arg] = keyword.value
-                continue
-            held = self.definitions(keyword.value)
-            made = held[0][0] if len(held) == 1 and held[0][1] is self else None
-            if isinstance(made, ast.Dict) and all(isinstance(key, ast.Constant) for key in made.keys):
-                given |= {
-                    str(key.value): value  # type: ignore[union-attr]
-                    for key, value in zip(made.keys, made.values, strict=True)
-                }
-            elif isinstance(made, ast.Call) and as_code(made.func) == "dict" and not made.args:
-                given |= {word.arg: word.value for word in made.keywords if word.arg is not None}
-            else:
-                return None
-        return given
 
     def external(self, node: ast.expr) -> str:
         """The dotted name outside the tree that an expression means, or an empty text."""

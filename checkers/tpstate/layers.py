@@ -91,7 +91,7 @@ def build_parallel(
     if isinstance(perhaps, Table):
         bound.update(perhaps.entries)
     bound.update({name: bound[other] for other, name in row.renamed if other in bound})
-    row = _by_mode(row, node)
+    row = provider_table.by_mode(row, node)
     if row.family == provider_table.INFERENCE:
         bound.update(_groups(interp, bound, node))
     obj.args = bound
@@ -105,17 +105,6 @@ def build_parallel(
         open_keywords="**" in kwargs,
         contract=row,
     )
-
-
-def _by_mode(row: Provider, node: ast.expr) -> Provider:
-    """The kind of a layer that is one class for all: `tensor_parallel_mode=TensorParallelMode.COLUMN`."""
-    for keyword in node.keywords if isinstance(node, ast.Call) and row.by_mode else ():
-        mode = as_code(keyword.value).rsplit(".", 1)[-1]
-        if keyword.arg == row.by_mode and mode in ("COLUMN", "ROW"):
-            is_column = mode == "COLUMN"
-            kind = provider_table.COLUMN if is_column else provider_table.ROW
-            return replace(row, kind=kind, gather=row.gather if is_column else None)
-    return row
 
 
 def _groups(interp: Interpreter, bound: Kwargs, node: ast.expr) -> Kwargs:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from dataclasses import dataclass, replace
 from functools import cache
 
 from ..facts.module import ClassFacts
+from ..facts.nodes import as_code
 
 COLUMN, ROW, REPLICATED, EMBEDDING, PLAIN = "column", "row", "replicated", "embedding", "plain"
 PAIR, TENSOR, UNDECIDED = "pair", "tensor", "undecided"
@@ -254,3 +256,14 @@ _TABLE: tuple[tuple[str, Provider], ...] = (
 @cache
 def compiled() -> tuple[tuple[re.Pattern[str], Provider], ...]:
     return tuple((re.compile(pattern), row) for pattern, row in _TABLE)
+
+
+def by_mode(row: Provider, node: ast.expr) -> Provider:
+    """The kind of a layer that is one class for all: `tensor_parallel_mode=TensorParallelMode.COLUMN`."""
+    for keyword in node.keywords if isinstance(node, ast.Call) and row.by_mode else ():
+        mode = as_code(keyword.value).rsplit(".", 1)[-1]
+        if keyword.arg == row.by_mode and mode in ("COLUMN", "ROW"):
+            is_column = mode == "COLUMN"
+            kind = COLUMN if is_column else ROW
+            return replace(row, kind=kind, gather=row.gather if is_column else None)
+    return row
