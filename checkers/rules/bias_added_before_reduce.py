@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -13,10 +14,13 @@ from ..tpstate.inputs import layer_row
 from ..tpstate.layers import label
 from ..tpstate.parameter_events import WeightTaken
 from ..tpstate.provider_table import ROW
+from ..tpstate.values import Obj
 from ..tpstate.verdicts import at, by_site, evidence, first_certain, owner_name, site_place, why
 
 if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
+
+_BY_RANK = re.compile(r"\bbias\s*=[^,\n]*\brank\b")
 
 
 class BiasAddedBeforeReduce(Rule):
@@ -84,6 +88,8 @@ class BiasAddedBeforeReduce(Rule):
             row = layer_row(weight.layer) if weight is not None and weight.has_bias else None
             if weight is None or row is None or row.kind != ROW or _is_its_own(analysis, weight):
                 continue
+            if _is_on_one_rank(weight.layer):
+                continue
             if any(event.mark in analysis.interpreter.reduced for event in taken):
                 text = tr(
                     "`%(layer)s` is built here: its weight is split over the inputs",
@@ -100,3 +106,12 @@ def _is_its_own(analysis: Analysis, event: WeightTaken) -> bool:
     """Whether the layer itself adds its bias."""
     cls = event.layer.cls.facts
     return cls is not None and event.owner in analysis.project.mro(cls)
+
+
+def _is_on_one_rank(layer: Obj) -> bool:
+    """Whether the class makes the bias by the rank: `bias=bias and rank == 0`."""
+    facts = layer.cls.facts
+    built = facts.methods.get("__init__") if facts is not None else None
+    return (
+        facts is not None and built is not None and _BY_RANK.search(facts.module.text_of(built)) is not None
+    )
