@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import json
 import subprocess
@@ -67,7 +68,7 @@ def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
 
     monkeypatch.setattr(gc, "disable", lambda: None)  # the command's process ends, this one goes on
     engine = types.ModuleType(ENGINE)
-    engine.run = run  # type: ignore[attr-defined]
+    engine.run, engine.room = run, contextlib.nullcontext  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, ENGINE, engine)
     build = types.ModuleType(BUILD)
     build.make_report = lambda *_, **__: Report(())  # type: ignore[attr-defined]
