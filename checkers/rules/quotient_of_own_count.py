@@ -104,12 +104,12 @@ def _is_plain_sum(call: ast.Call) -> bool:
     return not any("SUM" not in as_code(value) for value in told)
 
 
-def _sums(name: str, frame: Frame) -> str | None:
+def _sums(name: str, frame: Frame, seen: frozenset[str] = frozenset()) -> str | None:
     """What a name sums over all of its entries: `(losses * mask).sum()` gives `losses * mask`."""
     values = frame.scope.bound.get(name, [])
     made: ast.expr | None = _bare(values[0]) if len(values) == 1 else None
-    if isinstance(made, ast.Name) and made.id != name:
-        return _sums(made.id, frame)
+    if isinstance(made, ast.Name):
+        return None if made.id in seen else _sums(made.id, frame, seen | {name, made.id})
     if isinstance(made, ast.Call) and as_code(made.func) == "torch.sum" and len(made.args) == 1:
         return as_code(made.args[0])
     is_sum = isinstance(made, ast.Call) and isinstance(made.func, ast.Attribute) and made.func.attr == "sum"
