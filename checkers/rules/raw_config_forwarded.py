@@ -173,13 +173,14 @@ def _in_base(project: Project, cls: ClassFacts, init: ast.FunctionDef, name: str
     """`super().__init__(…, config)` where the base works out its `self.config` of that parameter."""
     above = [entry for entry in project.mro(cls)[1:] if isinstance(entry, ClassFacts)]
     base = next((entry.methods["__init__"] for entry in above if "__init__" in entry.methods), None)
-    for node in walk(init) if base is not None else ():
-        if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store):
-            return None
-        if isinstance(node, ast.Call) and ast.unparse(node.func) == "super().__init__" and base is not None:
-            names = [arg.arg for arg in (*base.args.posonlyargs, *base.args.args)][1:]
+    names = [node for node in walk(init) if isinstance(node, ast.Name) and node.id == name]
+    if base is None or any(isinstance(node.ctx, ast.Store) for node in names):
+        return None
+    for node in walk(init):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "super().__init__":
+            places = [arg.arg for arg in (*base.args.posonlyargs, *base.args.args)][1:]
             given = [
-                *zip(names, node.args, strict=False),
+                *zip(places, node.args, strict=False),
                 *((word.arg, word.value) for word in node.keywords),
             ]
             for parameter, value in given:

@@ -67,7 +67,8 @@ class Comparison:
         )
         self._shared = own & other
         self._all_decided = first == second
-        self._lost = set() if second - first else {name for name in first - second if name not in BRANCHES}
+        lost = set() if second - first else (first - second).keys() - BRANCHES
+        self._lost = {name for name in lost if name not in second or not self._is_dropout(name)}
         self._calls = [calls_of_layers(node) for node in (a, b)]
         found = self.of(a, b, a.spot, b.spot)
         for theirs, mine in anchored(a, b):
@@ -155,9 +156,8 @@ class Comparison:
 
     def _is_lost(self, node: Node) -> bool:
         """Whether the original does something that the distributed code does nowhere, and this does nothing else."""
-        if node.op == "call" and node.args[0].op != "self":
-            return False
-        return operation(node) in self._lost and not isinstance(node.ref, FunctionRef)
+        is_own = node.op != "call" or node.args[0].op == "self"
+        return is_own and operation(node) in self._lost and not isinstance(node.ref, FunctionRef)
 
     def _decides(self, path: list[Node]) -> bool:
         """Whether what one side does besides is sure to matter: not where it only unpacks what a stage received."""
@@ -184,7 +184,7 @@ class Comparison:
     def _is_known(self, node: Node) -> bool:
         """Whether both sides have what a node names, so that it could have been written the same."""
         if node.op == "call":
-            return self._is_known(node.args[0]) and not self._is_dropout(node.args[0])
+            return self._is_known(node.args[0]) and not self._is_dropout(str(node.args[0].value))
         if node.op == "self":
             return node.value in self.theirs and node.value in self.mine
         if node.op == "getitem":
@@ -197,9 +197,9 @@ class Comparison:
             return not isinstance(node.ref, FunctionRef) or node.op in self._shared
         return True
 
-    def _is_dropout(self, callee: Node) -> bool:
+    def _is_dropout(self, name: str) -> bool:
         """Dropout of a split value needs draws of its own: where it stands is not only a matter of copying."""
-        made = self.original.attrs.get(str(callee.value))
+        made = self.original.attrs.get(name.removeprefix("call "))
         return made is not None and made.op == "new" and "Dropout" in str(made.value)
 
     def _unlike(self, a: Node, b: Node, there: Spot, here: Spot) -> list[Difference]:
