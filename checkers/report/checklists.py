@@ -131,6 +131,7 @@ TENSOR = (
           "gradients-in-other-order unpacked-in-other-order collective-never-awaited "
           "collective-of-view wrapped-over-all-ranks groups-used-before-init "
           "device-of-wrong-axis boundary-keys-differ backward-not-mirrored shared-parameter-unsummed "
+          "gather-dim-mismatch neighbour-of-other-end gradient-count-mismatch "
           "lookup-not-masked parallel-plan-mismatch optimizer-part-not-shared ring-receives-first "
           "received-without-gradient exchange-not-undone quotient-of-own-count",
           parallel.own_parameters),

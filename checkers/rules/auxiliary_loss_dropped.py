@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ..facts.module import ClassFacts
 from ..facts.nodes import walk
 from ..finding import Finding
 from ..rule import Rule, Symptom
@@ -73,6 +74,18 @@ class AuxiliaryLossDropped(Rule):
     """
 
     def check(self, analysis: Analysis) -> Iterator[Finding]:
+        for module in analysis.project.modules:
+            if module.says(_FUNCTION) and not analysis.project.is_copied_framework(module):
+                for cls in module.classes.values():
+                    cut = _cut_off(cls)
+                    if cut is not None:
+                        yield self.finding(
+                            place_of(module, cut[0]),
+                            object=cls.name,
+                            message="`%(cls)s` takes in `%(loss)s`, and its backward gives that no gradient",
+                            cls=cls.name,
+                            loss=cut[1],
+                        )
         for frame in functions(analysis.project, _LOSS, _TRAINS):
             for name, call in _dropped(frame):
                 yield self.finding(
@@ -100,3 +113,23 @@ def _dropped(frame: Frame) -> Iterator[tuple[ast.Name, ast.Call]]:
             if isinstance(part, ast.Name) and _LOSS.fullmatch(part.id) and part.id not in used:
                 if _ROUTES.search(ast.unparse(node.value.func)) and "locals()" not in ast.unparse(function):
                     yield part, node.value
+
+
+_FUNCTION = re.compile(r"autograd\.Function|\(Function\)")
+
+
+def _cut_off(cls: ClassFacts) -> tuple[ast.Return, str] | None:
+    """A function of autograd that returns its first input, keeps a loss for its backward, and returns None for it."""
+    forward, backward = cls.methods.get("forward"), cls.methods.get("backward")
+    if forward is None or backward is None or len(forward.args.args) != 3:
+        return None
+    context, tensor, loss = (arg.arg for arg in forward.args.args)
+    gives = [ast.unparse(node.value) for node in walk(forward) if isinstance(node, ast.Return) and node.value]
+    kept = f"{context}.save_for_backward({loss})" in ast.unparse(forward)
+    if gives != [tensor] or not kept or not (_LOSS.fullmatch(loss) or loss == "loss"):
+        return None
+    for node in walk(backward):
+        if isinstance(node, ast.Return) and isinstance(node.value, ast.Tuple) and len(node.value.elts) == 2:
+            if ast.unparse(node.value.elts[1]) == "None":
+                return node, loss
+    return None

@@ -15,13 +15,14 @@ from ..language import tr
 from ..project.places import in_tests
 from ..project.project import External, Project
 from ..rule import Rule, Symptom
+from ..spmd.mirrors import exchanged_alike, shifted_alike
 from ..tpstate.verdicts import place_of
 
 if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
 
 _FUNCTION = re.compile(r"\bFunction\b")
-_GROUPS = re.compile(r"group|distributed|\bdist\b|parallel")
+_GROUPS = re.compile(r"group|distributed|\bdist\b|parallel|all_to_all|shift")
 _REDUCES = re.compile(r"\ball_reduce\(|\b_reduce\(")
 _GATHERS = re.compile(r"all_gather|\b_gather\w*\(|\bgather_\w+\(|gather_along")
 _OTHERS = re.compile(r"all_to_all|reduce_scatter|broadcast|send|recv|\.apply\(|scatter")
@@ -101,7 +102,7 @@ class BackwardNotMirrored(Rule):
             copies = [cls for cls in module.classes.values() if _is_copy(project, cls)]
             for cls in module.classes.values():
                 said = _fault(project, cls, any(_are_a_pair(module, copy, cls) for copy in copies))
-                said = said or _plain_copy(project, module, cls)
+                said = said or _plain_copy(project, module, cls) or _same_way(project, cls)
                 if said is not None:
                     forward, backward, typed = said
                     yield self.finding(
@@ -140,6 +141,27 @@ def _fault(project: Project, cls: ClassFacts, copies: bool) -> tuple[str, str, s
             tr("sums over the ranks"),
             tr("sums the gradient again, as the copy of this file does"),
             tr("return the gradient as it is"),
+        )
+    return None
+
+
+def _same_way(project: Project, cls: ClassFacts) -> tuple[str, str, str] | None:
+    """An exchange or a shift whose backward goes the same way."""
+    if _sides(project, cls) is None:
+        return None
+    exchange = exchanged_alike(cls)
+    if exchange is not None:
+        return (
+            tr("exchanges parts by `%(call)s`", call=exchange),
+            tr("gives it the same dimensions or sizes"),
+            tr("exchange them: what was cut is joined, what was sent is received"),
+        )
+    shift = shifted_alike(project, cls)
+    if shift is not None:
+        return (
+            tr("hands its tensor to the neighbour by `%(call)s`", call=shift),
+            tr("hands the gradient on in the same direction"),
+            tr("hand it back to the rank that the tensor came from"),
         )
     return None
 

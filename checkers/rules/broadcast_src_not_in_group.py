@@ -16,6 +16,7 @@ from ..spmd.collectives import Collective, Entered, torch_name
 from ..spmd.conditions import Atom, condition
 from ..spmd.frames import Attributes, Frame, functions
 from ..spmd.names import EMBEDDING, POINT_TO_POINT, PP, TORCH_ROOT, WORLD, Axes, text_of
+from ..spmd.peers import counted_in_group, messages
 from ..tpstate.fixes import replace, unsafe
 from ..tpstate.verdicts import place_of
 
@@ -30,7 +31,8 @@ _SOURCE = {
 }
 
 
-_POINTS = re.compile(r"\b(send|recv|isend|irecv)\(")
+_POINTS = re.compile(r"\b(send|recv|isend|irecv|P2POp)\(")
+_RANKS = re.compile(r"rank")
 _NAMED = re.compile(
     r"(^|[^a-z])(tp|pp|dp|cp|ep|sp|tensor|pipe|pipeline|context|ring|stage|data|expert)[a-z_]*_?(pg|group)"
 )
@@ -86,9 +88,27 @@ class BroadcastSrcNotInGroup(Rule):
                 if found.is_torch and found.name in TORCH_ROOT:
                     yield from self._check(found, frame)
 
+        said: set[int] = set()
         for frame in functions(analysis.project, _POINTS):
             for call in frame.scope.calls:
-                yield from self._neighbour(call, frame)
+                for finding in self._neighbour(call, frame):
+                    said.add(id(call))
+                    yield finding
+
+        for frame in functions(analysis.project, _POINTS, _RANKS):
+            for call, peer in messages(frame):
+                counted = counted_in_group(peer, frame) if id(call) not in said else None
+                if counted is not None:
+                    yield self.finding(
+                        place_of(frame.module, call),
+                        object=frame.function_name,
+                        message="`%(source)s` counts inside the %(group)s group, and a message names a rank of all",
+                        source=counted[0],
+                        group=text_of(counted[1]),
+                        advice=tr(
+                            "Write `torch.distributed.get_global_rank(group, %(other)s)`.", other=counted[0]
+                        ),
+                    )
 
     def _neighbour(self, call: ast.Call, frame: Frame) -> Iterator[Finding]:
         """`dist.send(x, dst=rank + 1, group=group)`, where the rank counts inside the group."""

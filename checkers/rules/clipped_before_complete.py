@@ -87,7 +87,7 @@ class ClippedBeforeComplete(Rule):
     """
 
     def check(self, analysis: Analysis) -> Iterator[Finding]:
-        for frame in functions(analysis.project, re.compile(r"clip_"), re.compile(r"\.step\(|zero_grad")):
+        for frame in functions(analysis.project, re.compile(r"clip"), re.compile(r"\.step\(|zero_grad")):
             found = _order(frame)
             if found is not None:
                 clip, total = found
@@ -105,7 +105,7 @@ class ClippedBeforeComplete(Rule):
 def _order(frame: Frame) -> tuple[ast.Call, ast.Call] | None:
     """A clip, and the sum behind it that nothing did before it."""
     calls = sorted(frame.scope.calls, key=lambda node: node.lineno)
-    clips = [call for call in calls if _CLIPS.fullmatch(last_name(call.func))]
+    clips = [call for call in calls if _clips(call, frame)]
     steps = [call for call in calls if last_name(call.func) == "step"]
     if len(clips) != 1 or not steps:
         return None
@@ -114,6 +114,16 @@ def _order(frame: Frame) -> tuple[ast.Call, ast.Call] | None:
     if behind and len(behind) == len(sums) and not any(step.lineno < clips[0].lineno for step in steps):
         return clips[0], behind[0]
     return None
+
+
+def _clips(call: ast.Call, frame: Frame) -> bool:
+    """A call that scales gradients by their norm, by its name or by what the function of the tree does."""
+    name = last_name(call.func)
+    if name != "clip":
+        return _CLIPS.fullmatch(name) is not None
+    inner = frame.callee(call)
+    function = inner.scope.function if inner is not None else None
+    return inner is not None and function is not None and ".grad" in inner.module.text_of(function)
 
 
 def _completes(call: ast.Call, frame: Frame, depth: int = 0) -> bool:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..facts.module import ClassFacts
+from ..facts.nodes import as_code
 from ..finding import Finding
+from ..language import tr
 from ..project.project import Project
 from ..rule import Rule, Symptom
+from ..spmd.axes import last_name
+from ..spmd.frames import Frame, functions
 from ..tpstate.parameter_events import RawColumn
-from ..tpstate.verdicts import by_site, evidence, first_certain, site_place, why
+from ..tpstate.verdicts import by_site, evidence, first_certain, place_of, site_place, why
 
 if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
@@ -89,6 +94,16 @@ class ColumnInputNotCopied(Rule):
     """
 
     def check(self, analysis: Analysis) -> Iterator[Finding]:
+        if any(module.says(_TRAINS) for module in analysis.project.modules):
+            for frame in functions(analysis.project, _TABLE, _PRODUCT):
+                for call, what in _tied_heads(frame):
+                    yield self.finding(
+                        place_of(frame.module, call),
+                        object=frame.cls.name if frame.cls is not None else "",
+                        message="`%(call)s` multiplies one rank's part of a table by a whole input, and %(what)s",
+                        call=as_code(call)[:70],
+                        what=what,
+                    )
         seen: set[int] = set()
         for events in by_site(analysis.log.events, RawColumn):
             cut = next((event for event in events if event.tensor.tag == "uncopied" and event.settled), None)
@@ -119,4 +134,50 @@ def _copied(project: Project, cls: ClassFacts) -> bool:
         _COPIES.search(other.text) and named.search(other.text)
         for other in project.classes()
         if other is not cls
+    )
+
+
+_TRAINS = re.compile(r"\.backward\(|get_forward_backward_func|\bpretrain\(")
+_TABLE = re.compile(r"VocabParallelEmbedding\(")
+_PRODUCT = re.compile(r"matmul\(|linear\(")
+_COPY = "copy_to_tensor_model_parallel_region"
+_GATHER = "gather_from_sequence_parallel_region"
+
+
+def _tied_heads(frame: Frame) -> Iterator[tuple[ast.Call, str]]:
+    """Products with the weight of a vocabulary-parallel embedding whose input has no summed gradient."""
+    if frame.cls is None:
+        return
+    for call in frame.scope.calls:
+        if (
+            frame.external(call.func) not in _PRODUCTS
+            or len(call.args) < 2
+            or not _is_table(call.args[1], frame)
+        ):
+            continue
+        gathers = [other for other in frame.scope.calls if last_name(other.func) == _GATHER]
+        flags = [frame.argument(gather, "tensor_parallel_output_grad", 1) for gather in gathers]
+        guarded = any(isinstance(node, ast.If) and _GATHER in as_code(node) for node in frame.scope.nodes)
+        if any(flag is not None and as_code(flag) == "False" for flag in flags):
+            yield call, tr("the gather of its tokens keeps the own part of a gradient that is to be summed")
+        elif _COPY not in frame.cls.text and (not gathers or guarded):
+            yield call, tr("no `%(copy)s` sums the gradient of that", copy=_COPY)
+
+
+_PRODUCTS = ("torch.matmul", "torch.nn.functional.linear")
+
+
+def _is_table(node: ast.expr, frame: Frame) -> bool:
+    """`self.word.weight`, or its transpose, of a vocabulary-parallel embedding."""
+    while (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in ("t", "transpose")
+    ):
+        node = node.func.value
+    if not isinstance(node, ast.Attribute) or node.attr != "weight":
+        return False
+    made = [value for value, _ in frame.definitions(node.value)]
+    return any(
+        isinstance(value, ast.Call) and last_name(value.func) == "VocabParallelEmbedding" for value in made
     )

@@ -66,7 +66,7 @@ class DataMissingOnRank(Rule):
     def _step(self, script: TrainingScript, step: Names) -> Iterator[Finding]:
         for read in data_reads(script, step):
             function = read.scope.function
-            if function is None or "broadcast" in as_code(function):
+            if function is None or "broadcast" in as_code(function) or _shares(read.scope):
                 continue
             for test in _deciding(function, read.node):
                 if any(word in as_code(part) for part in _with_names(test, read.scope) for word in _TENSOR):
@@ -101,6 +101,17 @@ class DataMissingOnRank(Rule):
                     problem=tr("the last stage gets no data set, and its step reads the label"),
                     typed=tr("Build it on the last stage too: `mpu.is_pipeline_last_stage()`."),
                 )
+
+
+def _shares(scope: Names) -> bool:
+    """Whether a function of the same file that is called here broadcasts."""
+    named = {call.func.id for call in scope.calls if isinstance(call.func, ast.Name)}
+    return any(
+        isinstance(node, ast.FunctionDef)
+        and node.name in named
+        and "broadcast(" in scope.module.text_of(node)
+        for node in scope.module.tree.body
+    )
 
 
 def _deciding(function: ast.FunctionDef, node: ast.AST) -> Iterator[ast.expr]:

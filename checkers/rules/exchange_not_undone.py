@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 _EXCHANGES = re.compile(r"all_?to_?all|\ba2a\b|_a2a\b", re.IGNORECASE)
 _ATTENDS = re.compile(r"attn|attention|softmax|core|flash|sdpa", re.IGNORECASE)
+_SWAPS = re.compile(r"all_?to_?all|a2a", re.IGNORECASE)
+_COUNTS = re.compile(r"split|count|size|send|recv|sent|got|input|output")
 
 
 class ExchangeNotUndone(Rule):
@@ -67,6 +69,17 @@ class ExchangeNotUndone(Rule):
     )
 
     def check(self, analysis: Analysis) -> Iterator[Finding]:
+        for frame in functions(analysis.project, _SWAPS):
+            for first, second, sizes in _sent_alike(frame):
+                text = tr("`%(call)s`", call=as_code(first))
+                yield self.finding(
+                    place_of(frame.module, second),
+                    object=frame.function_name,
+                    evidence=(Evidence(frame.module.display, first.lineno, text),),
+                    text=as_code(second),
+                    line=first.lineno,
+                    typed=as_code(second).replace(f"{sizes[0]}, {sizes[1]}", f"{sizes[1]}, {sizes[0]}"),
+                )
         for frame in functions(analysis.project, _EXCHANGES, _ATTENDS):
             exchanged: dict[str, tuple[ast.Call, tuple[str, str]]] = {}
             outputs: dict[str, tuple[ast.Call, tuple[str, str]]] = {}
@@ -155,6 +168,43 @@ def _attended(
     same = {found[1] for found in given if found is not None}
     undone = _turns(node) == _turns(call.args[0])
     return given[0] if undone and len(same) == 1 and None not in given else None
+
+
+def _sent_alike(frame: Frame) -> Iterator[tuple[ast.Call, ast.Call, tuple[str, str]]]:
+    """What came by one exchange, sent back with the same sizes to send and to receive."""
+    sources: dict[str, set[str]] = {}
+    calls: dict[str, tuple[ast.Call, tuple[str, str]]] = {}
+    for node in frame.scope.nodes:
+        if (
+            not isinstance(node, ast.Assign)
+            or len(node.targets) != 1
+            or not isinstance(node.targets[0], ast.Name)
+        ):
+            continue
+        name = node.targets[0].id
+        read = {part.id for part in ast.walk(node.value) if isinstance(part, ast.Name)}
+        sources[name] = read.union(*(sources.get(part, set()) for part in read))
+        sizes = _sizes(node.value) if isinstance(node.value, ast.Call) else None
+        if sizes is None or not isinstance(node.value, ast.Call):
+            continue
+        own = {part.id for part in ast.walk(node.value.args[0]) if isinstance(part, ast.Name)}
+        came = own.union(*(sources.get(part, set()) for part in own))
+        for earlier, (call, same) in calls.items():
+            if earlier in came and same == sizes and as_code(call.func) == as_code(node.value.func):
+                yield call, node.value, sizes
+                break
+        calls[name] = node.value, sizes
+
+
+def _sizes(call: ast.Call) -> tuple[str, str] | None:
+    """The two names that stand behind the tensor of an exchange with sizes."""
+    if not _SWAPS.search(as_code(call.func)) or len(call.args) < 3:
+        return None
+    first, second = call.args[1:3]
+    if not all(isinstance(part, ast.Name | ast.Attribute) for part in (first, second)):
+        return None
+    texts = as_code(first), as_code(second)
+    return texts if all(_COUNTS.search(text) for text in texts) and texts[0] != texts[1] else None
 
 
 def _typed(frame: Frame, call: ast.Call, dims: tuple[str, str]) -> Iterator[Edit]:

@@ -13,6 +13,7 @@ from ..language import tr
 from ..rule import Rule, Symptom
 from ..spmd.collectives import Entered
 from ..spmd.frames import Frame, functions, names_in
+from ..spmd.names import WORLD
 from ..tpstate.parameter_events import PartReduced, WronglyReduced
 from ..tpstate.verdicts import by_site, evidence, first_certain, owner_name, place_of, site_place, why
 
@@ -108,6 +109,16 @@ class LocalReductionUsed(Rule):
                     how=wrong.how,
                 )
         yield from self._sums_left_out(analysis, said)
+        for frame in functions(analysis.project, _TOPS, re.compile(r"all_reduce\(")):
+            for call, name in _summed_maxima(frame) if id(frame.scope.function) not in said else ():
+                yield self.finding(
+                    place_of(frame.module, call),
+                    object=frame.function_name,
+                    message="`%(call)s` adds up the maxima of the ranks: `%(part)s` is no maximum any more",
+                    call=as_code(call)[:60],
+                    part=name,
+                    op="MAX",
+                )
         for events in by_site(analysis.log.events, PartReduced):
             event = first_certain(events)
             if event is None or event.part.why is None:
@@ -139,6 +150,29 @@ class LocalReductionUsed(Rule):
                     part=as_code(total),
                     op="SUM",
                 )
+
+
+_TOPS = re.compile(r"\bamax\(|\bmax\(")
+_OF_MAXIMUM = re.compile(r"\.(amax|max)\(.*dim=|torch\.(amax|max)\(.*dim=")
+
+
+def _summed_maxima(frame: Frame) -> Iterator[tuple[ast.Call, str]]:
+    """`top = x.amax(dim=-1)`, summed over the ranks, and then taken from `x`."""
+    for entry in frame.project.knowledge(Entered).of(frame):
+        given = entry.node.args[0] if entry.node.args else None
+        if entry.name != "all_reduce" or not isinstance(given, ast.Name) or "op=" in as_code(entry.node):
+            continue
+        if len(entry.node.args) > 1 or not entry.axes or entry.axes == WORLD:
+            continue
+        held = frame.scope.bound.get(given.id, [])
+        if len(held) != 1 or not _OF_MAXIMUM.search(as_code(held[0])):
+            continue
+        for node in frame.scope.nodes:
+            is_less = isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub)
+            if is_less and isinstance(node, ast.BinOp) and node.lineno > entry.node.lineno:
+                if re.match(rf"{given.id}\b(\.unsqueeze\(|$|\[)", as_code(node.right)):
+                    yield entry.node, given.id
+                    break
 
 
 def _left_out(frame: Frame) -> Iterator[tuple[ast.Call, ast.expr]]:
@@ -175,7 +209,7 @@ def _shifted_by(top: str, frame: Frame) -> set[str]:
             grown.add(name)
         elif top in parts and isinstance(node.value, ast.BinOp) and isinstance(node.value.op, ast.Sub):
             shifted.add(name)
-    return grown
+    return grown | shifted
 
 
 def _is_pick(node: ast.expr) -> bool:
@@ -192,7 +226,7 @@ def _is_pick(node: ast.expr) -> bool:
 
 def _is_sum_of(node: ast.Call, grown: set[str]) -> bool:
     """`grown.sum(dim=-1)` or `torch.sum(grown, dim=-1)`"""
-    if not isinstance(node.func, ast.Attribute) or node.func.attr != "sum":
+    if not isinstance(node.func, ast.Attribute) or node.func.attr not in ("sum", "mean"):
         return False
     held = [node.func.value, *node.args[:1]]
     return any(isinstance(part, ast.Name) and part.id in grown for part in held)

@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING
 
 from ..facts.nodes import as_code, walk
 from ..finding import Finding
+from ..language import tr
 from ..project.project import dotted_name
 from ..rule import Rule, Symptom
-from ..spmd.axes import last_name
+from ..spmd.axes import last_name, size_axes
 from ..spmd.collectives import Collective, Entered
+from ..spmd.dependence import depends
 from ..spmd.frames import Frame, functions
+from ..spmd.names import text_of
 from ..tpstate.verdicts import place_of
 
 if TYPE_CHECKING:
@@ -67,6 +70,7 @@ class LookupNotMasked(Rule):
             masks = list(_masks(frame))
             yield from self._clamped(frame) if not masks else ()
             for name, look, statement in _looked_up(frame) if masks else ():
+                yield from self._ranges(name, look, masks, frame)
                 total = _sum_of(name, look, frame)
                 # a look-up by an index that the mask had no part in is another one
                 used = [mask for mask in masks if mask[0] in _behind(look, frame)]
@@ -107,6 +111,27 @@ class LookupNotMasked(Rule):
                 index=given.id,
             )
 
+    def _ranges(
+        self, name: str, look: ast.Call, masks: list[tuple[str, bool]], frame: Frame
+    ) -> Iterator[Finding]:
+        """Masks whose range is not that of the rank in the group that the sum goes over."""
+        used = [mask for mask, _ in masks if mask in _behind(look, frame)]
+        sums = [
+            entry
+            for entry in frame.project.knowledge(Entered).of(frame)
+            if entry.node.lineno > look.lineno and entry.node.args and as_code(entry.node.args[0]) == name
+        ]
+        bound = _bounds(frame, used[0]) if len(used) == 1 and sums else None
+        wrong = _wrong_range(bound, sums[0], frame) if bound is not None else None
+        if wrong is not None:
+            yield self.finding(
+                place_of(frame.module, sums[0].node),
+                object=frame.function_name,
+                message="%(wrong)s",
+                wrong=wrong,
+                advice=tr("Begin the range at `rank * width`, with the rank in the group of the sum."),
+            )
+
 
 def _may_mask(node: ast.AST) -> bool:
     """Whether a node may tell the own entries from others, or set some to zero."""
@@ -134,6 +159,45 @@ def _is_clamped(name: str, frame: Frame) -> bool:
         isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub) for v in made for node in walk(v)
     )
     return bool(ends) and shifted and "1" in as_code(ends[0].args[-1])
+
+
+def _bounds(frame: Frame, mask: str) -> ast.expr | None:
+    """The lower bound of a mask: `lo` of `(t < lo) | (t >= hi)`."""
+    for node in frame.scope.nodes:
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.BinOp):
+            side = node.value.left
+            if dotted_name(node.targets[0]) == mask and isinstance(side, ast.Compare):
+                return side.comparators[0]
+    return None
+
+
+def _wrong_range(bound: ast.expr, entry: Collective, frame: Frame) -> str | None:
+    """What is wrong with where the range of a mask begins, beside the ranks that the sum goes over."""
+    begins = depends(bound, frame)
+    if begins and entry.axes and not begins & entry.axes:
+        return tr(
+            "the range of `%(bound)s` is that of a %(own)s rank, and the sum goes over the %(group)s group",
+            bound=as_code(bound),
+            own=text_of(begins),
+            group=text_of(entry.axes),
+        )
+    if not begins and _is_width(bound, frame):
+        return tr(
+            "`%(bound)s` is the width of a part: the range begins there on every rank", bound=as_code(bound)
+        )
+    return None
+
+
+def _is_width(node: ast.expr, frame: Frame, depth: int = 0) -> bool:
+    """`x.size(-1)`, `x.shape[-1]` or `n // size`, also by name."""
+    if isinstance(node, ast.Name | ast.Attribute) and depth < 3:
+        held = frame.definitions(node)
+        return len(held) == 1 and _is_width(held[0][0], held[0][1], depth + 1)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv):
+        return bool(size_axes(node.right, frame))
+    if isinstance(node, ast.Call):
+        return last_name(node.func) == "size" and len(node.args) == 1
+    return isinstance(node, ast.Subscript) and as_code(node.value).endswith(".shape")
 
 
 def _masks(frame: Frame) -> Iterator[tuple[str, bool]]:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _OFFSET = re.compile(
     r"(layer_|stage_|rank_|vocab_|global_|seq_|sequence_|pp_|tp_)?offset|(partition_|split_|gather_)?dim"
+    r"|first(_layer)?|(layer_start|start_layer)"
 )
 _STAGES = re.compile(r"megatron|parallel|pipeline|distributed")
 
@@ -101,6 +102,15 @@ class OffsetIgnored(Rule):
                         advice="Build `range(%(count)s)` of them.",
                         built=ast.unparse(node),
                         count=name,
+                    )
+                    continue
+                if isinstance(node, ast.Call) and name not in ast.unparse(node) and _numbers(node):
+                    yield self.finding(
+                        place_of(frame.module, node),
+                        object=where,
+                        message="`%(built)s` numbers the layers from 1 on each stage: `%(offset)s` is not added",
+                        built=ast.unparse(node),
+                        offset=name,
                     )
                     continue
                 yield self.finding(place_of(frame.module, node), object=where, function=where, offset=name)
@@ -199,6 +209,8 @@ def _is_given(frame: Frame, function: ast.FunctionDef, arg: ast.arg) -> bool:
             given = node.args[names.index(arg.arg)]
         text = ast.unparse(given) if given is not None else ""
         if given is not None and not isinstance(given, ast.Constant):
+            if "offset" not in arg.arg and "dim" not in arg.arg:
+                return arg.arg in text and "layer" in frame.module.text_of(function)
             return "dim" not in arg.arg or "partition_dim" in text
     return False
 
@@ -237,12 +249,37 @@ def _dropped(frame: Frame) -> Iterator[tuple[ast.expr, str]]:
         }
         if varies(values[0].elts[0], inner) != PP:
             continue
+        restarts = _restarts(function, second.id)
         if first.id not in read and second.id in read:
             yield node.value, first.id
+        elif restarts is not None:
+            yield restarts, first.id
         elif first.id in read and second.id not in read and isinstance(node.value, ast.Call):
             built = _built_from(function, first.id, node.value)
             if built is not None:
                 yield built, second.id
+
+
+def _restarts(function: ast.FunctionDef, count: str) -> ast.expr | None:
+    """`Layer(number=i + 1) for i in range(count)`: numbers that begin anew on each stage."""
+    for node in walk(function):
+        if not isinstance(node, ast.GeneratorExp | ast.ListComp) or len(node.generators) != 1:
+            continue
+        turn = node.generators[0]
+        if (
+            not _is_range(turn.iter)
+            or ast.unparse(turn.iter.args[0]) != count
+            or not isinstance(node.elt, ast.Call)
+        ):
+            continue
+        given = [*node.elt.args, *(keyword.value for keyword in node.elt.keywords)]
+        if any(ast.unparse(arg) == f"{ast.unparse(turn.target)} + 1" for arg in given):
+            return node.elt
+    return None
+
+
+def _numbers(call: ast.Call) -> bool:
+    return any(ast.unparse(arg).endswith(" + 1") for arg in (*call.args, *(k.value for k in call.keywords)))
 
 
 def _is_range(node: ast.expr) -> TypeGuard[ast.Call]:

@@ -12,7 +12,7 @@ from ..rule import Rule, Symptom
 from ..spmd.axes import last_name, size_axes, varies
 from ..spmd.frames import Frame, functions
 from ..spmd.gradient_norms import splits_models
-from ..spmd.names import WORLD, Axes, text_of
+from ..spmd.names import CP, DP, WORLD, Axes, text_of
 from ..tpstate.verdicts import place_of
 
 if TYPE_CHECKING:
@@ -85,7 +85,11 @@ def _differ(axes: Axes | None, other: Axes | None, frame: Frame) -> bool:
     if not axes or not other:
         return False
     one_is_all = WORLD in (axes, other) and axes != other
-    return not axes & other or (one_is_all and frame.project.knowledge(splits_models))
+    return (
+        not axes & other
+        or {axes, other} == {DP, DP | CP}
+        or (one_is_all and frame.project.knowledge(splits_models))
+    )
 
 
 def _rank(node: ast.expr, frame: Frame) -> Axes | None:

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ..facts.nodes import as_code
 from ..finding import Finding
 from ..language import tr
 from ..rule import Rule, Symptom
+from ..spmd.axes import size_axes
+from ..spmd.frames import Frame, functions
+from ..spmd.names import TP
 from ..tpstate.parameter_events import FirstPartTaken, LookedUp
 from ..tpstate.values import poly_of
-from ..tpstate.verdicts import by_site, evidence, first_certain, owner_name, site_place, why
+from ..tpstate.verdicts import by_site, evidence, first_certain, owner_name, place_of, site_place, why
 
 if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
@@ -84,6 +89,16 @@ class RankOffsetMissing(Rule):
                         "outside."
                     ),
                 )
+        for frame in functions(analysis.project, _CUTS, _SIZES):
+            for call, length in _first_parts(frame):
+                yield self.finding(
+                    place_of(frame.module, call),
+                    object=frame.function_name,
+                    message="`%(cut)s` takes the part of rank 0 on every rank",
+                    cut=as_code(call),
+                    length=length,
+                    advice=tr("Begin at the rank times the length: `rank * length`."),
+                )
         for events in by_site(analysis.log.events, FirstPartTaken):
             event = first_certain(events)
             if event is not None:
@@ -105,3 +120,39 @@ def _length(event: FirstPartTaken) -> str:
     cuts = parts.elts if isinstance(parts, ast.Tuple) else [parts]
     uppers = [part.upper for part in cuts if isinstance(part, ast.Slice) and part.upper is not None]
     return ast.unparse(uppers[0]) if uppers else str(poly_of(event.length))
+
+
+_CUTS = re.compile(r"narrow\(|range\w*\(|_range|part\w*\(|shard\w*\(")
+_SIZES = re.compile(r"size|world")
+_RANKS = re.compile(r"(\w+_)?rank")
+_COUNTS = re.compile(r"(\w+_)?(world(_size)?|size|ranks)")
+
+
+def _first_parts(frame: Frame) -> Iterator[tuple[ast.Call, str]]:
+    """`x.narrow(dim, 0, n // size)`, and a function of the tree that is given rank 0 and the size of a group."""
+    for call in frame.scope.calls:
+        if isinstance(call.func, ast.Attribute) and call.func.attr == "narrow" and len(call.args) == 3:
+            if as_code(call.args[1]) == "0" and _is_share(call.args[2], frame):
+                yield call, as_code(call.args[2])
+            continue
+        inner = frame.callee(call)
+        if inner is None:
+            continue
+        own = {name: value for name, (value, where) in inner.given.items() if where is frame}
+        ranks = [value for name, value in own.items() if _RANKS.fullmatch(name)]
+        sizes = [value for name, value in own.items() if _COUNTS.fullmatch(name)]
+        if len(ranks) == len(sizes) == 1 and as_code(ranks[0]) == "0" and size_axes(sizes[0], frame) == TP:
+            function = inner.scope.function
+            text = inner.module.text_of(function) if function is not None else ""
+            if re.search(r"\brank \* |\* rank\b", text):
+                yield call, as_code(call)
+
+
+def _is_share(node: ast.expr, frame: Frame) -> bool:
+    held = frame.definitions(node) if isinstance(node, ast.Name) else [(node, frame)]
+    value, where = held[0] if len(held) == 1 else (node, frame)
+    return (
+        isinstance(value, ast.BinOp)
+        and isinstance(value.op, ast.FloorDiv)
+        and size_axes(value.right, where) == TP
+    )

@@ -13,8 +13,8 @@ from ..project.project import Project
 from ..rule import Rule, Symptom
 from ..spmd.axes import group_axes, size_axes
 from ..spmd.collectives import Collective, Entered, written
+from ..spmd.divisors import divided_by, lacks
 from ..spmd.frames import Frame, functions
-from ..spmd.gradient_norms import splits_models
 from ..spmd.marked import is_marked, one_marked
 from ..spmd.names import DP, PP, TP, WORLD, Axes, text_of
 from ..tpstate.fixes import replace, unsafe
@@ -75,7 +75,7 @@ class ReducedOverWrongGroup(Rule):
             entered = analysis.project.knowledge(Entered).of(frame)
             for entry in entered:
                 yield from self._against(
-                    entry, frame, _size(entry, frame, entered), tr("is divided by the size of")
+                    entry, frame, divided_by(entry, frame, entered), tr("is divided by the size of")
                 )
                 yield from self._against(
                     entry, frame, _length(entry, frame), tr("its list has the length of")
@@ -141,7 +141,9 @@ class ReducedOverWrongGroup(Rule):
     def _shared(self, call: ast.Call, frame: Frame) -> Iterator[Finding]:
         """`reduce(gradients, group, 1 / size)` of a function of the tree, where the size is that of another group."""
         given = [*call.args, *(keyword.value for keyword in call.keywords)]
-        shares = [arg.right for arg in given if isinstance(arg, ast.BinOp) and isinstance(arg.op, ast.Div)]
+        held = (frame.definitions(arg) if isinstance(arg, ast.Name) else [(arg, frame)] for arg in given)
+        values = [found[0][0] for found in held if len(found) == 1 and found[0][1] is frame]
+        shares = [arg.right for arg in values if isinstance(arg, ast.BinOp) and isinstance(arg.op, ast.Div)]
         if len(shares) != 1:
             return
         asked = (arg for arg in given if isinstance(arg, ast.Call) and "_group" in ast.unparse(arg.func))
@@ -149,7 +151,7 @@ class ReducedOverWrongGroup(Rule):
         if len(groups) != 1:
             return
         axes, other = group_axes(groups[0], frame), size_axes(shares[0], frame)
-        if axes and other and (not axes & other or (WORLD in (axes, other) and axes != other)):
+        if axes and other and (lacks(axes, other) or (WORLD in (axes, other) and axes != other)):
             entry = Collective(call, "", axes, groups[0], False)
             against = tr("its result is divided by the size of the %(axes)s group", axes=text_of(other))
             yield self._found(entry, frame, shares[0], against, other)
@@ -212,53 +214,6 @@ def _world_given(call: ast.Call, frame: Frame) -> list[ast.expr]:
 
 def _deals_to_replicas(project: Project) -> bool:
     return any("get_data_parallel_rank" in m.words and "Sampler" in m.words for m in project.modules)
-
-
-def _size(entry: Collective, frame: Frame, others: list[Collective]) -> tuple[ast.AST, Axes] | None:
-    """A division of the reduced value by the size of a group that shares no axis with its own."""
-    own = entry.axes
-    if (
-        entry.name != "all_reduce"
-        or not own
-        or own == WORLD
-        or not entry.node.args
-        or _op(entry) not in ("", "SUM")
-    ):
-        return None
-    value = ast.unparse(entry.node.args[0])
-    for node in frame.scope.nodes:
-        divisor = _divisor(node, value)
-        axes = size_axes(divisor, frame) if divisor is not None else None
-        if axes is None or (axes & own and axes != WORLD):
-            continue
-        if axes == WORLD and not frame.project.knowledge(splits_models):
-            continue
-        done = any(other.axes is None or other.axes & axes for other in others if other is not entry)
-        if not done and getattr(node, "lineno", 0) >= entry.node.lineno:
-            return node, axes
-    return None
-
-
-def _op(entry: Collective) -> str:
-    for keyword in entry.node.keywords:
-        if keyword.arg == "op":
-            return ast.unparse(keyword.value).rsplit(".", 1)[-1]
-    return ast.unparse(entry.node.args[1]).rsplit(".", 1)[-1] if len(entry.node.args) > 1 else ""
-
-
-def _divisor(node: ast.AST, value: str) -> ast.expr | None:
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div) and ast.unparse(node.left) == value:
-        return node.right
-    if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Div) and ast.unparse(node.target) == value:
-        return node.value
-    is_call = (
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and node.func.attr in ("div", "div_")
-    )
-    if is_call and isinstance(node, ast.Call) and node.args and ast.unparse(node.func.value) == value:  # type: ignore[attr-defined]
-        return node.args[0]
-    return None
 
 
 def _length(entry: Collective, frame: Frame) -> tuple[ast.AST, Axes] | None:

@@ -27,6 +27,10 @@ if TYPE_CHECKING:
 
 _PARALLEL = re.compile(r"(Column|Row)\w*(Parallel)?Linear\(")
 _SETS = re.compile(r"setattr\([^)\n]*[\"']sequence_parallel|\.sequence_parallel\s*=\s*(?!=)")
+_DIRECT = re.compile(
+    r"\b(self|args|config|cfg)(\.\w+)*\.sequence_parallel\s*=\s*(?!=)|setattr\(\s*self[.\w]*\.\w+,\s*[\"']sequence_parallel"
+)
+"""A mark on one attribute, or a flag of the configuration: no function that marks what it is given."""
 _FLAG = re.compile(r"sequence_parallel|seq_parallel|(^|\.)(enabled?|sp)$")
 _WEIGHTED = frozenset("LayerNorm RMSNorm Parameter".split())
 _SHARDED = re.compile(r"//|divide\(|per_partition|per_rank|tp_size")
@@ -109,7 +113,8 @@ class ReplicatedParameterUnsynced(Rule):
             if not isinstance(event, TokensUnmarked) or event.on_one_rank:
                 continue
             site: Site = event.module.made_at
-            own = event.module.cls.facts is not None
+            facts = event.module.cls.facts
+            own = facts is not None and "sequence_parallel" in facts.text
             if site.key in seen or not (own or _nothing_marks(analysis.project, event.module, site)):
                 continue
             seen.add(site.key)
@@ -194,9 +199,14 @@ class ReplicatedParameterUnsynced(Rule):
 
 def _nothing_marks(project: Project, module: Obj, site: Site) -> bool:
     """Whether the file that builds a layer of torch does not speak of the mark, and no function sets it on others."""
-    if "sequence_parallel" in site.module.text and site.module.says(_SETS):
+    marking = [m for m in project.modules if not project.is_framework(m) and m.says(_SETS)]
+    if not all(len(_SETS.findall(m.text)) == len(_DIRECT.findall(m.text)) for m in marking):
         return False
-    return not any(m.says(_SETS) for m in project.modules if not project.is_framework(m))
+    named = re.search(r"self\.(\w+)\s*(:[^=]*)?=", site.module.lines[site.node.lineno - 1])
+    own = named is not None and re.search(
+        rf"self\.{named[1]}\b[\w.]*(\.sequence_parallel|, .sequence_p)", site.module.text
+    )
+    return not marking or (named is not None and not own)
 
 
 def _mark(built: ast.FunctionDef, name: str, is_norm: bool) -> tuple[str, ...]:

@@ -152,6 +152,9 @@ def _strided(node: ast.AST, frame: Frame) -> tuple[str, Axes, str] | None:
     """`order[rank::world]`, `range(rank, n, world)`"""
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
         start, step = node.slice.lower, node.slice.step
+        share = _own_share(node.slice) if step is None else None
+        if share is not None:
+            return _judged(ast.unparse(node), varies(share, frame), share)
     elif isinstance(node, ast.Call) and last_name(node.func) == "range" and len(node.args) == 3:
         start, step = node.args[0], node.args[2]
     else:
@@ -159,6 +162,17 @@ def _strided(node: ast.AST, frame: Frame) -> tuple[str, Axes, str] | None:
     if start is None or step is None or size_axes(step, frame) is None:
         return None
     return _judged(ast.unparse(node), varies(start, frame), start)
+
+
+def _own_share(cut: ast.Slice) -> ast.expr | None:
+    """The rank of `start + rank * n : start + (rank + 1) * n`."""
+    parts = [part for part in ast.walk(cut.lower) if isinstance(part, ast.BinOp)] if cut.lower else []
+    for part in parts:
+        if isinstance(part.op, ast.Mult) and cut.upper is not None:
+            for one in (part.left, part.right):
+                if "rank" in ast.unparse(one) and f"{ast.unparse(one)} + 1" in ast.unparse(cut.upper):
+                    return one
+    return None
 
 
 def _judged(what: str, axes: Axes | None, rank: ast.expr) -> tuple[str, Axes, str] | None:

@@ -130,7 +130,8 @@ class SeedOfWrongAxis(Rule):
             depends(node.slice.lower, frame)
             for node in frame.scope.of(ast.Subscript)
             if isinstance(node.slice, ast.Slice)
-            if node.slice.lower is not None and node.slice.step is not None
+            if node.slice.lower is not None
+            and (node.slice.step is not None or "rank" in ast.unparse(node.slice))
         ]
         for node in frame.scope.nodes if any(shares) else ():
             is_seed = isinstance(node, ast.Call) and last_name(node.func) == "manual_seed" and node.args

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import ast
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..finding import Finding
+from ..facts.nodes import as_code
+from ..finding import Evidence, Finding
 from ..language import tr
 from ..rule import Rule, Symptom
+from ..spmd.axes import last_name
+from ..spmd.frames import Frame, functions
 from ..tpstate.token_events import TokensGathered, TokensMixed
-from ..tpstate.verdicts import evidence, owner_name, site_place
+from ..tpstate.verdicts import evidence, owner_name, place_of, site_place
 from .full_on_sequence_shard import first_of_each
 
 if TYPE_CHECKING:
@@ -83,6 +88,16 @@ class SpInputNotScattered(Rule):
     """
 
     def check(self, analysis: Analysis) -> Iterator[Finding]:
+        for frame in functions(analysis.project, _SCATTERS, _TRANSPOSES):
+            for call, made in _transposed(frame):
+                yield self.finding(
+                    place_of(frame.module, call),
+                    object=frame.function_name,
+                    message="`%(text)s`: with `reduce_scatter_embeddings` the embedding has given [s, b, h] and cut it",
+                    evidence=(Evidence(frame.module.display, made.lineno, tr("built here")),),
+                    text=as_code(call),
+                    advice=tr("Take the result as it is, or leave `reduce_scatter_embeddings` out."),
+                )
         for event in first_of_each(analysis.log.events, TokensGathered, TokensMixed):
             if isinstance(event, TokensGathered) and not _is_itself(event):
                 whole = event.tokens.held == "all"
@@ -100,3 +115,27 @@ def _is_itself(event: TokensGathered) -> bool:
     """Whether the tokens came to be in this very line, in an earlier round: what stands between is not seen whole."""
     why = event.tokens.why
     return why is not None and (why.path, why.line) == (event.site.module.display, event.site.node.lineno)
+
+
+_SCATTERS = re.compile(r"reduce_scatter_embeddings")
+_TRANSPOSES = re.compile(r"transpose\(|permute\(")
+
+
+def _transposed(frame: Frame) -> Iterator[tuple[ast.Call, ast.Call]]:
+    """`self.word(ids).transpose(0, 1)` of a vocabulary-parallel embedding that scatters what it gives."""
+    for call in frame.scope.calls:
+        func = call.func
+        if (
+            not isinstance(func, ast.Attribute)
+            or func.attr != "transpose"
+            or not isinstance(func.value, ast.Call)
+        ):
+            continue
+        if [as_code(arg) for arg in call.args] not in (["0", "1"], ["1", "0"]):
+            continue
+        held = frame.definitions(func.value.func) if isinstance(func.value.func, ast.Attribute) else []
+        made = held[0][0] if len(held) == 1 else None
+        if isinstance(made, ast.Call) and last_name(made.func) == "VocabParallelEmbedding":
+            flag = frame.argument(made, "reduce_scatter_embeddings", 99)
+            if flag is not None and (as_code(flag) == "True" or "sequence_parallel" in as_code(flag)):
+                yield call, made

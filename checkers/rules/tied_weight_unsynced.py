@@ -18,13 +18,13 @@ from ..spmd.collectives import Entered
 from ..spmd.conditions import Atom, condition
 from ..spmd.frames import Frame, Scopes, functions, module_functions
 from ..spmd.names import EMBEDDING
-from ..spmd.stage_paths import FIRST, LAST, reached
+from ..spmd.tied_marks import built_twice, mark_faults
 from ..tpstate.verdicts import place_of
 
 if TYPE_CHECKING:
     from ..tpstate.analysis import Analysis
 
-_STAGED = re.compile(r"post_process")
+_STAGED = re.compile(r"post_process|is_pipeline_last_stage")
 _ZEROED = re.compile(r"zero_\(|zeros_\(|fill_\(0|zeros\(|broadcast\(|copy_\(")
 _FRAMEWORK = re.compile(
     r"finalize_model_grads|allreduce_(word_)?embedding_grads|setup_embeddings_and_output_layer|initialize_word_embeddings"
@@ -116,6 +116,14 @@ class TiedWeightUnsynced(Rule):
         project = analysis.project
         yield from self._entered_by_one(project)
         yield from self._named_apart(project)
+        for frame, node, what, advice in mark_faults(project):
+            yield self.finding(
+                place_of(frame.module, node),
+                object=frame.function_name,
+                message="%(what)s",
+                what=what,
+                advice=advice,
+            )
         for module in project.modules:
             if project.is_copied_framework(module) or not module.says(_STAGED):
                 continue
@@ -174,7 +182,7 @@ class TiedWeightUnsynced(Rule):
 
     def _check(self, project: Project, cls: ClassFacts) -> Iterator[Finding]:
         init = Frame(project, project.knowledge(Scopes).of(cls.module, cls.methods["__init__"]), cls)
-        twice = _built_twice(init)
+        twice = built_twice(init)
         if twice is None:
             both = built_at_both_ends(init) if not project.knowledge(_knows_group) else None
             if both is not None and re.search(rf"self\.{both[0]}\.weight", cls.text):
@@ -230,23 +238,6 @@ def _end_of(call: ast.Call, frame: Frame) -> str:
             if inside and isinstance(asked, Atom) and asked.subject == "pp" and asked.value in ("0", "last"):
                 return asked.value
     return ""
-
-
-def _built_twice(init: Frame) -> tuple[str, ast.stmt] | None:
-    """An attribute that the first and the last stage make by different statements, with the one of the last."""
-    found: list[dict[str, ast.stmt]] = []
-    for known in (FIRST, LAST):
-        made: dict[str, ast.stmt] = {}
-        for node in reached(init, known):
-            target = node.targets[0] if isinstance(node, ast.Assign) else None
-            is_own = isinstance(target, ast.Attribute) and ast.unparse(target.value) == "self"
-            if is_own and isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
-                made[ast.unparse(node.targets[0])[5:]] = node
-        found.append(made)
-    first, last = found
-    return next(
-        ((name, last[name]) for name in last if name in first and first[name] is not last[name]), None
-    )
 
 
 def _knows_group(project: Project) -> bool:

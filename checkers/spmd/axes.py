@@ -9,6 +9,7 @@ from ..project.project import FunctionRef, dotted_name
 from . import names
 from .frames import Frame, kept, returns
 from .names import NONE, PP, WORLD, Axes, lookup
+from .objects import entered_by
 from .options import asked as own_property
 
 MAX_DEPTH = 6
@@ -84,7 +85,7 @@ def _call(node: ast.Call, frame: Frame, depth: int) -> Axes | None:
         return _joined([*node.args], frame, depth) if node.args else None
     if name in ("get", "getenv") and node.args and isinstance(node.args[0], ast.Constant):
         return WORLD if _ENVIRONMENT.match(str(node.args[0].value)) else None
-    inner = frame.callee(node) if depth < MAX_DEPTH else None
+    inner = entered_by(node, frame) if depth < MAX_DEPTH else None
     if inner is None:
         return None
     values = returns(inner)
@@ -112,6 +113,8 @@ def rank_function(node: ast.Call, frame: Frame) -> Axes | None:
     if name == "get_local_rank" and isinstance(node.func, ast.Attribute):
         return mesh_axes(node.func.value, frame, node.args)
     found = lookup(names.RANK, name)
+    if found == names.DP and _asks_context(node, frame):
+        return names.DP | names.CP
     if found == names.MODEL and not _has_stages(node, frame):
         return names.TP
     return found
@@ -154,7 +157,7 @@ def group_axes(node: ast.expr | None, frame: Frame, depth: int = 0) -> Axes | No
             return names.DP | names.CP
         if found is not None:
             return found
-        inner = frame.callee(node) if depth < MAX_DEPTH else None
+        inner = entered_by(node, frame) if depth < MAX_DEPTH else None
         values = returns(inner) if inner is not None else []
         axes = {group_axes(value, inner, depth + 1) for value in values} if inner is not None else set()
         return axes.pop() if len(axes) == 1 else None
@@ -183,15 +186,22 @@ def group_axes(node: ast.expr | None, frame: Frame, depth: int = 0) -> Axes | No
 def mesh_axes(node: ast.expr, frame: Frame, given: list[ast.expr], depth: int = 0) -> Axes | None:
     """The axis of `mesh["tp"]`, or of a mesh that is asked for the one named `given`; None for any other."""
     if given:
-        named = given[0].value if isinstance(given[0], ast.Constant) else None
-        return names.MESH.get(named) if isinstance(named, str) else None
+        return _named_axis(given[0], frame)
     if isinstance(node, ast.Subscript):
-        is_mesh = last_name(node.value).endswith("mesh") and isinstance(node.slice, ast.Constant)
-        return names.MESH.get(node.slice.value) if is_mesh else None  # type: ignore[attr-defined]
+        return _named_axis(node.slice, frame) if last_name(node.value).endswith("mesh") else None
     if isinstance(node, ast.Name | ast.Attribute) and depth < MAX_DEPTH:
         found = {mesh_axes(value, where, [], depth + 1) for value, where in frame.definitions(node)}
         return found.pop() if len(found) == 1 else None
     return None
+
+
+def _named_axis(node: ast.expr, frame: Frame) -> Axes | None:
+    """The axis that a name of a mesh's dimension means, also where a caller gives it."""
+    if isinstance(node, ast.Name):
+        held = frame.definitions(node)
+        node = held[0][0] if len(held) == 1 else node
+    named = node.value if isinstance(node, ast.Constant) else None
+    return names.MESH.get(named) if isinstance(named, str) else None
 
 
 def _is_parameter(node: ast.expr, frame: Frame) -> bool:
@@ -219,7 +229,7 @@ def size_axes(node: ast.expr, frame: Frame, depth: int = 0) -> Axes | None:
             is_mesh = last_name(node.func.value).endswith("mesh")  # no group: None is no mesh of all ranks
             axes = mesh_axes(node.func.value, frame, [])
             return axes if is_mesh or axes is not None else group_axes(node.func.value, frame)
-        inner = frame.callee(node) if depth < MAX_DEPTH else None
+        inner = entered_by(node, frame) if depth < MAX_DEPTH else None
         values = returns(inner) if inner is not None else []
         return size_axes(values[0], inner, depth + 1) if inner is not None and len(values) == 1 else None
     if isinstance(node, ast.Name | ast.Attribute) and depth < MAX_DEPTH:
@@ -236,7 +246,17 @@ def source_axes(node: ast.expr, frame: Frame, depth: int = 0) -> Axes | None:
         if frame.called(node.func) == "get_global_rank" and node.args:
             return group_axes(node.args[0], frame)
         found = lookup(names.SOURCE, frame.called(node.func))
-        return names.TP if found == names.MODEL and not _has_stages(node, frame) else found
+        if found is not None:
+            return names.TP if found == names.MODEL and not _has_stages(node, frame) else found
+        inner = entered_by(node, frame) if depth < MAX_DEPTH else None
+        values = returns(inner) if inner is not None else []
+        return source_axes(values[0], inner, depth + 1) if inner is not None and len(values) == 1 else None
+    if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Call) and depth < MAX_DEPTH:
+        ends = ast.unparse(node.slice) in ("0", "-1")
+        listed = (
+            ends and last_name(node.value.func) == "get_process_group_ranks" and len(node.value.args) == 1
+        )
+        return group_axes(node.value.args[0], frame) if listed else None
     if isinstance(node, ast.Name | ast.Attribute) and depth < MAX_DEPTH:
         found_axes = {source_axes(value, where, depth + 1) for value, where in frame.definitions(node)}
         return found_axes.pop() if len(found_axes) == 1 else None

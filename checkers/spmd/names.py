@@ -13,6 +13,7 @@ NONE: Axes = frozenset()
 # An embedding group holds the end stages alone: a test on the stage is the right way to enter it.
 EMBEDDING: Axes = frozenset({"embedding"})
 MODEL = TP | PP
+EXPERT = EP | frozenset({"expert tp", "expert dp"})
 WORLD: Axes = TP | PP | DP | CP | EP | EMBEDDING | frozenset({"expert tp", "expert dp"})
 
 _WORDS: tuple[tuple[str, Axes], ...] = (
@@ -53,7 +54,11 @@ COLLECTION = {
 }
 """Attributes of Megatron's `pg_collection`."""
 
-MESH = {"tp": TP, "pp": PP, "dp": DP, "cp": CP, "ep": EP, "tensor": TP, "pipeline": PP, "context": CP}
+MESH = {
+    "tp": TP, "tensor": TP, "tensor_parallel": TP, "pp": PP, "pipe": PP, "pipeline": PP, "dp": DP, "data": DP,
+    "fsdp": DP, "ddp": DP, "replicate": DP, "dp_replicate": DP, "dp_shard": DP, "cp": CP, "context": CP, "sp": CP,
+    "sequence": CP, "ulysses": CP, "ep": EP, "expert": EP,
+}  # fmt: skip
 """Names that people give the dimensions of a `DeviceMesh`."""
 
 FIRST_STAGE = frozenset({"is_pipeline_first_stage", "is_pp_first_stage"})

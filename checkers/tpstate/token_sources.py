@@ -82,12 +82,39 @@ def _is_unmarked(module: Obj) -> bool:
     """Whether a module of the tree takes the mark `sequence_parallel`, and is not given it or makes nothing of it."""
     facts = module.cls.facts
     built = facts.methods.get("__init__") if facts is not None else None
-    if built is None or facts is None or "sequence_parallel" not in _parameters(built):
+    if built is None or facts is None:
         return False
+    if "sequence_parallel" not in _parameters(built):
+        return _holds_weight(module, built)
     used = facts.text.count("sequence_parallel") > 1
     if not used:
         return "Parameter(" in facts.text and len(facts.node.bases) == 1
     return "sequence_parallel" not in module.args and _default(built, "sequence_parallel") is False
+
+
+def _holds_weight(module: Obj, built: ast.FunctionDef) -> bool:
+    """Whether a module of the tree makes a whole parameter of its own, alone, and says nothing of the mark."""
+    facts = module.cls.facts
+    if (
+        facts is None
+        or len(facts.node.bases) != 1
+        or _SPLITS.search(facts.text)
+        or "sequence_p" in facts.text
+    ):
+        return False
+    made = [
+        node.value
+        for node in ast.walk(built)
+        if isinstance(node, ast.Assign)
+        and isinstance(node.value, ast.Call)
+        and as_code(node.targets[0])[:5] == "self."
+    ]
+    parameters = [call for call in made if as_code(call.func).endswith("Parameter")]
+    return bool(parameters) and all(_WHOLE.search(as_code(call)) for call in parameters)
+
+
+_SPLITS = re.compile(r"Parallel(Linear|Embedding)|_parallel_|mpu\.|tp_size|//")
+_WHOLE = re.compile(r"torch\.(ones|zeros|empty)\((\w+\.)*\w+(, dtype=[\w.]+)?\)")
 
 
 def _parameters(built: ast.FunctionDef) -> list[str]:

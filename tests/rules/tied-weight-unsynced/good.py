@@ -25,6 +25,7 @@ class Model(nn.Module):
             self.embed = nn.Embedding(64, dim)
             self.embed.weight.data.zero_()
         if tied and (pre_process or post_process):
+            self.embed.weight.shared = True
             sync(self.embed.weight)
 
 

@@ -1,0 +1,19 @@
+import torch
+from megatron.core import parallel_state as mpu
+
+
+class BatchSampler:
+    def __init__(self, total, batch, seed):
+        self.total, self.batch, self.seed = total, batch, seed
+        self.rank = mpu.get_data_parallel_rank()
+        self.size = mpu.get_data_parallel_world_size()
+
+    def __iter__(self):
+        generator = torch.Generator().manual_seed(self.seed + self.rank)  # [seed-of-wrong-axis]
+        order = torch.randperm(self.total, generator=generator).tolist()
+        for start in range(0, self.total, self.batch * self.size):
+            yield order[start + self.rank * self.batch : start + (self.rank + 1) * self.batch]
+
+
+def split(width):
+    return width // mpu.get_tensor_model_parallel_world_size()
