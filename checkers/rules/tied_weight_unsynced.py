@@ -18,7 +18,7 @@ from ..spmd.collectives import Entered
 from ..spmd.conditions import Atom, condition
 from ..spmd.frames import Frame, Scopes, functions, module_functions
 from ..spmd.names import EMBEDDING
-from ..spmd.tied_marks import built_twice, mark_faults
+from ..spmd.tied_marks import built_on_ends, built_twice, mark_faults
 from ..tpstate.verdicts import place_of
 
 if TYPE_CHECKING:
@@ -192,6 +192,8 @@ class TiedWeightUnsynced(Rule):
                     "`parallel_state.get_embedding_group()`."
                 )
                 yield self._found(init, both[1], cls, both[0], what, advice)
+            twice = built_on_ends(init) if both is None else None
+        if twice is None:
             return
         attr, node = twice
         sync = next(_synced(init), None)

@@ -132,14 +132,6 @@ class Frame:
             return self._enter(self.scope_of(ref.module, ref.node), None, call, skip=0)
         return None
 
-    def method(self, call: ast.Call, cls: ClassFacts) -> Frame | None:
-        """The method of an instance of a class that `thing.method(...)` enters, with its arguments bound."""
-        name = call.func.attr if isinstance(call.func, ast.Attribute) else ""
-        found = self.project.method(cls, name)
-        if found is None or found[1].decorator_list:
-            return None
-        return self._enter(self.scope_of(found[0].module, found[1]), cls, call, skip=1)
-
     def scope_of(self, module: ModuleFacts, function: ast.FunctionDef) -> Scope:
         return self.project.knowledge(Scopes).of(module, function)
 

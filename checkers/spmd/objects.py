@@ -17,7 +17,16 @@ def entered_by(node: ast.Call, frame: Frame) -> Frame | None:
     if inner is not None or not isinstance(node.func, ast.Attribute):
         return inner
     cls = _only_class(node.func.value, frame)
-    return frame.method(node, cls) if cls is not None else None
+    return _method(node, cls, frame) if cls is not None else None
+
+
+def _method(call: ast.Call, cls: ClassFacts, frame: Frame) -> Frame | None:
+    """The method of an instance of a class that `thing.method(...)` enters, with its arguments bound."""
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+    found = frame.project.method(cls, name)
+    if found is None or found[1].decorator_list:
+        return None
+    return frame._enter(frame.scope_of(found[0].module, found[1]), cls, call, skip=1)
 
 
 def _only_class(node: ast.expr, frame: Frame, depth: int = 0) -> ClassFacts | None:

@@ -37,10 +37,10 @@ def built_twice(init: Frame) -> tuple[str, ast.stmt] | None:
         found.append(made)
     first, last = found
     twice = ((name, last[name]) for name in last if name in first and first[name] is not last[name])
-    return next(twice, None) or _built_on_ends(init)
+    return next(twice, None)
 
 
-def _built_on_ends(init: Frame) -> tuple[str, ast.stmt] | None:
+def built_on_ends(init: Frame) -> tuple[str, ast.stmt] | None:
     """An attribute that one statement makes on the first and on the last stage, and on none between."""
     ends = [{id(node): node for node in reached(init, known)} for known in (FIRST, LAST, MIDDLE)]
     for key, node in ends[0].items():
