@@ -182,7 +182,7 @@ def is_wrapper(cls: ClassFacts) -> bool:
         return False
     named = {node.id for node in walk(method) if isinstance(node, ast.Name) and _NAME.match(node.id)}
     bound = (binding for name in named for binding in cls.module.bindings.get(name, ()))
-    return any(isinstance(binding.value, ast.Dict) for binding in bound)
+    return any(_table(binding.value) is not None for binding in bound)
 
 
 def wrappers(project: Project) -> list[ClassFacts]:
