@@ -42,7 +42,6 @@ WORDS = (
     b"deepspeed.initialize(",
     b"TiedLayerSpec(",
     b"init_device_mesh(",
-    b"DistributedSampler(",
     b"all_to_all",
     b"dist.broadcast(",
     b"get_context_parallel",
