@@ -57,7 +57,7 @@ class GradientCutOnPath(Rule):
 
     def loss_func(label, output):
         loss = (output - label).abs().mean()
-        return loss.detach(), torch.tensor(1), {"loss": loss.detach()}  # [gradient-cut-on-path]
+        return loss.detach(), torch.tensor(1), {"loss": loss.clone().detach()}  # [gradient-cut-on-path]
 
 
     def forward_step(data_iterator, model):

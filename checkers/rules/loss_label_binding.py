@@ -50,7 +50,7 @@ class LossLabelBinding(Rule):
 
         def loss_func(output, target=target.float()):
             loss = (output - target).abs().mean()
-            return loss, torch.tensor(1), {"loss": loss.detach()}
+            return loss, torch.tensor(1), {"loss": loss.clone().detach()}
 
         return output, partial(loss_func, output)  # [loss-label-binding]
     """
@@ -65,7 +65,7 @@ class LossLabelBinding(Rule):
 
         def loss_func(output, target=target.float()):
             loss = (output - target).abs().mean()
-            return loss, torch.tensor(1), {"loss": loss.detach()}
+            return loss, torch.tensor(1), {"loss": loss.clone().detach()}
 
         return output, partial(loss_func)
     """

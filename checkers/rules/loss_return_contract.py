@@ -42,7 +42,10 @@ class LossReturnContract(Rule):
 
     code, symbol = "E7513", "loss-return-contract"
     message = "`%(loss)s` returns %(problem)s; the schedule takes (%(wanted)s) apart"
-    advice = 'Write `return loss, torch.tensor(1, device=loss.device), {"loss": loss.detach()}`: a mean counts as one.'
+    advice = (
+        'Write `return loss, torch.tensor(1, device=loss.device), {"loss": loss.clone().detach()}`: a mean counts as '
+        "one."
+    )
     why = "The schedule takes the result apart to scale the loss by the tokens and to report the values of the dict."
     symptom = Symptom.CRASH
     runtime = "TypeError: len() of a 0-d tensor, or AttributeError: 'Tensor' has no attribute 'keys'"
@@ -71,7 +74,7 @@ class LossReturnContract(Rule):
 
     def l2_loss(label, output):
         loss = (output - label).pow(2).mean()
-        return loss, torch.tensor(1, device=loss.device), {"loss": loss.detach()}
+        return loss, torch.tensor(1, device=loss.device), {"loss": loss.clone().detach()}
 
 
     def forward_step(data_iterator, model):
