@@ -80,8 +80,13 @@ _SENTENCES = (
      "训练步自己调用了 {}：另一边在等调度发来的东西，双方会一直等下去"),
     ("two rolls do not undo each other: {}; what is added to it lies elsewhere",
      "两次 roll 没有互相抵消：{}；与之相加的值在别的位置"),
-    ("collective {} differs: rank {} enters {}, rank {} enters {}; on GPUs they wait for each other for ever",
-     "第 {} 个集合通信不同：rank {} 进入 {}，rank {} 进入 {}；在 GPU 上它们会互相永远等待"),
+    ("collective {} differs: rank {} enters {} of {} at {}, rank {} enters {} of {} at {}; on GPUs they wait for each "
+     "other for ever",
+     "第 {} 个集合通信不同：rank {} 进入 {}（{}，在 {}），rank {} 进入 {}（{}，在 {}）；在 GPU 上它们会互相永远等待"),
+    ("collective {} differs: rank {} enters {} of {} at {}, rank {} enters {}; on GPUs they wait for each other for "
+     "ever", "第 {} 个集合通信不同：rank {} 进入 {}（{}，在 {}），rank {} 进入{}；在 GPU 上它们会互相永远等待"),
+    ("collective {} differs: rank {} enters {}, rank {} enters {} of {} at {}; on GPUs they wait for each other for "
+     "ever", "第 {} 个集合通信不同：rank {} 进入{}，rank {} 进入 {}（{}，在 {}）；在 GPU 上它们会互相永远等待"),
     ("{} is {} over all ranks, but {} in the original", "{} 在所有 rank 上合起来是 {}，而原始模型中是 {}"),
     ("no stage has {} and {} more of {}", "没有一个 stage 含有 {0}，以及 {2} 的另外 {1} 个参数"),
     ("no stage has {}", "没有一个 stage 含有 {}"),
@@ -92,7 +97,7 @@ _SENTENCES = (
      "sharded_state_dict 把 {} 存成 {}，而所有 rank 合起来是 {}"),
     ("the {} stages hold {} parameters together, and the model on one rank {}: some layers are in no stage",
      "{} 个 stage 合起来有 {} 个参数，而单个 rank 上的模型有 {} 个：有些层不在任何 stage 中"),
-    ("{} of {} {} at {}", "{}（{} {}，在 {}）"),
+    ("none more", " 0 个"),
     ("a comparison of this command", "本命令的一次比较"),
     ("on stage {} the provider does not return (training, validation, test) data",
      "在 stage {} 上，provider 没有返回（训练、验证、测试）数据"),

@@ -78,7 +78,17 @@ def test_each_sentence_has_its_chinese_or_is_part_of_one_that_has(path):
             "the result is off by 0.4 of its largest number; the first difference is in what it hands to a.b",
             "结果与原始模型相差其最大值的 0.4；最早的差别在它交给 a.b 的值",
         ),
+        (
+            "collective 3 differs: rank 0 enters all_reduce of [4] torch.float32 at a comparison of this command, rank "
+            "1 enters none more; on GPUs they wait for each other for ever",
+            "第 3 个集合通信不同：rank 0 进入 all_reduce（[4] torch.float32，在 本命令的一次比较），rank 1 进入 0 个；"
+            "在 GPU 上它们会互相永远等待",
+        ),
         ("TypeError: what Python says", "TypeError: what Python says"),
+        (
+            "RuntimeError: The size of tensor a (64) must match the size of tensor b (32) at non-singleton dimension 2",
+            "RuntimeError: The size of tensor a (64) must match the size of tensor b (32) at non-singleton dimension 2",
+        ),
     ],
 )
 def test_a_reader_of_chinese_gets_chinese(english, chinese):
