@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from ..report.target import Target
 
 _CLEAN, _FOUND, _FAILED = 0, 1, 2
-_OFF = 0.2  # of the mean: what the guide allows stages to differ by
 _RUNTIME = "onescience_check.runtime.verify"
 _STAGE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
@@ -180,6 +179,7 @@ def _contradicted(types: dict[str, str], target: Target) -> list[str]:
 
 def _hold_costs(result: Any, script: Path, tp: int) -> None:
     """Beside the traced work of the stages that which reading estimates, and where the two disagree."""
+    from ..report.balance_table import TOLERANCE
     from ..report.read_costs import read_shares
 
     traced = {row.stage: row.share for row in result.figures}
@@ -190,7 +190,7 @@ def _hold_costs(result: Any, script: Path, tp: int) -> None:
     apart = [
         f"stage {number}: {share:.0%}, traced {traced[number]:.0%}"
         for number, share in enumerate(read)
-        if abs(share - traced[number]) > _OFF
+        if abs(share - traced[number]) > TOLERANCE
     ]
     if apart:
         result.facts[

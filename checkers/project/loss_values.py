@@ -171,25 +171,21 @@ def keeps_graph(node: ast.expr, loss: ast.expr, scope: Scope) -> bool:
 def is_zero(node: ast.expr, scope: Scope) -> bool:
     """Whether a token count is a new tensor of zeros."""
     node = _followed(node, scope)
-    if not isinstance(node, ast.Call):
-        return False
-    if dotted_name(node.func) in ("torch.tensor", "torch.as_tensor") and node.args:
-        return isinstance(node.args[0], ast.Constant) and node.args[0].value == 0
-    return _method(node) in ("zeros", "new_zeros", "zeros_like")
+    return _holds(node, 0) or _method(node) in ("zeros", "new_zeros", "zeros_like")
 
 
 def is_one(node: ast.expr, scope: Scope) -> bool:
     """Whether a token count is that of one mean: a new tensor of one."""
     node = _followed(node, scope)
-    if not isinstance(node, ast.Call):
-        return False
-    if dotted_name(node.func) in ("torch.tensor", "torch.as_tensor") and node.args:
-        return isinstance(node.args[0], ast.Constant) and node.args[0].value == 1
-    return (
-        _method(node) in ("ones", "new_ones")
-        and bool(node.args)
-        and as_code(node.args[0]) in ("()", "1", "[]")
-    )
+    is_filled = isinstance(node, ast.Call) and bool(node.args) and _method(node) in ("ones", "new_ones")
+    return _holds(node, 1) or (is_filled and as_code(node.args[0]) in ("()", "1", "[]"))  # type: ignore[attr-defined]
+
+
+def _holds(node: ast.expr, number: int) -> bool:
+    """Whether `torch.tensor` makes a tensor of this number."""
+    is_made = isinstance(node, ast.Call) and dotted_name(node.func) in ("torch.tensor", "torch.as_tensor")
+    first = node.args[0] if is_made and isinstance(node, ast.Call) and node.args else None
+    return isinstance(first, ast.Constant) and first.value == number
 
 
 def turned_report(

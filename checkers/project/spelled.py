@@ -29,7 +29,7 @@ def listed(
         return ast.copy_location(ast.List(item * times, ast.Load()), node), scope
     called = script.function(node.func, scope) if isinstance(node, ast.Call) else None
     if called is not None and depth < _DEEP:
-        returned = [part.value for part in called.nodes if isinstance(part, ast.Return)]
+        returned = [part.value for part in called.of(ast.Return)]
         if len(returned) == 1 and called.module is script.module:
             return listed(script, returned[0], called, depth + 1)
     return (None if node is None else spelled_out(node, scope)), scope
@@ -66,8 +66,8 @@ def count(script: TrainingScript, node: ast.expr | None, scope: Scope) -> int | 
             or (isinstance(holder, ast.Name) and scope.value(holder.id) is found.node)
         ):
             return len(found.entries)
-        listed = spelled_out(holder, scope)
-        return len(listed.elts) if listed is not None else None
+        items = spelled_out(holder, scope)
+        return len(items.elts) if items is not None else None
     return whole_number(node, scope)
 
 

@@ -5,14 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from ..engine import room
-from ..files.discovery import FileSet
-from ..files.roots import Folders, project_root
-from ..project.project import Project
-from ..project.training import Training
-from ..settings import load_settings
 from ..tpstate.analysis import Analysis
 from ..tpstate.stage_balance import as_started, patch_cost
 from ..tpstate.stage_models import stacks
+from .target import read_around, script_of
 
 
 def read_shares(script: Path, tp: int) -> tuple[float, ...]:
@@ -21,13 +17,10 @@ def read_shares(script: Path, tp: int) -> tuple[float, ...]:
     Blocks are shared by the tensor-parallel ranks, patch embeddings and recoveries are whole on each.
     """
     script = script.absolute()
-    around = project_root(script, Folders()) or script.parent
     with room():
-        settings = load_settings(script)
-        project = Project(FileSet.gather([around, script], settings), settings)
-        family = next(
-            (found.family for found in project.knowledge(Training) if found.module.path == script), None
-        )
+        project, _ = read_around(script)
+        found = script_of(project, script)
+        family = found.family if found is not None else None
         if family is None or not family.ordered:
             return ()
         analysis = Analysis(project)

@@ -31,19 +31,29 @@ class Target:
 def find(path: Path, settings: Settings | None = None) -> Target:
     """Read the project around a training script; nothing of it is run."""
     path = path.absolute()
-    around = project_root(path, Folders()) or path.parent
     with room():
-        files = FileSet.gather([around, path], settings or load_settings(path))
-        project = Project(files, settings or load_settings(path))
-        script = next((s for s in project.knowledge(Training) if s.module.path == path), None)
+        project, around = read_around(path, settings)
+        script = script_of(project, path)
         original = _original(project, script) if script is not None else None
         modules = [script.module, original.module] if script is not None and original is not None else []
         if script is not None and script.family is not None:
             modules += [stage.cls.module for stage in script.family.stages]
         roots = [*(project.root_of(module.path) for module in modules), around / "src", around]
     reference = "" if original is None else f"{original.module.name}:{original.name}"
-    renamed = {name: str(folder) for name, folder in files.packages.items()}
+    renamed = {name: str(folder) for name, folder in project.files.packages.items()}
     return Target(path, reference, tuple(str(r) for r in dict.fromkeys(roots) if r.is_dir()), renamed)
+
+
+def read_around(script: Path, settings: Settings | None = None) -> tuple[Project, Path]:
+    """The project around a training script as read, and its folder; call it inside `room()`."""
+    around = project_root(script, Folders()) or script.parent
+    settings = settings or load_settings(script)
+    return Project(FileSet.gather([around, script], settings), settings), around
+
+
+def script_of(project: Project, path: Path) -> TrainingScript | None:
+    """The training script in a file."""
+    return next((found for found in project.knowledge(Training) if found.module.path == path), None)
 
 
 def find_stages(references: Sequence[str]) -> Target:

@@ -257,14 +257,15 @@ def _steps(run: SmallRun, data: list[list[torch.Tensor]], made: Pass, plain: Pas
     expected: list[float] = []
     rates: dict[str, float] = {}
     for step in range(STEPS):
+        is_last = step + 1 == STEPS
         if step > 0:
-            batch, goes_on = data[step % 2], step + 1 < STEPS
-            made = through_stages(run, batch, data[2:], watch=False, backward=goes_on)
+            batch = data[step % 2]
+            made = through_stages(run, batch, data[2:], watch=False, backward=not is_last)
             x = made.given if made.given is not None else batch[0]
-            plain = through_original(run, x, _loss_function(run, made), watch=False, backward=goes_on)
+            plain = through_original(run, x, _loss_function(run, made), watch=False, backward=not is_last)
         losses.append(made.loss)
         expected.append(plain.loss)
-        if step + 1 == STEPS:
+        if is_last:
             break
         with torch.no_grad():
             for name, parameter in run.original.named_parameters():
