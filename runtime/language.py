@@ -5,8 +5,11 @@ A sentence is translated where it is printed, so that what programs read, `verif
 
 import os
 import re
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
+
+Patterns = list[tuple[re.Pattern[str], str]]
 
 _GAP = re.compile(
     "(?<=[\u4e00-\u9fff]) (?=[\u4e00-\u9fff])"
@@ -18,27 +21,32 @@ def local(text: str) -> str:
     asked = next(filter(None, map(os.environ.get, ("LC_ALL", "LC_MESSAGES", "LANG"))), "")
     if not asked.lower().startswith("zh"):
         return text
-    return "\n".join(_GAP.sub("", _chinese(line)) for line in text.split("\n"))
+    return "\n".join(_GAP.sub("", translated(line, _patterns())) for line in text.split("\n"))
 
 
-def _chinese(line: str) -> str:
-    for pattern, chinese in _patterns():
-        if match := pattern.fullmatch(line):
-            return chinese.format(*map(_chinese, match.groups()))
-    return line
+def translated(text: str, patterns: Patterns) -> str:
+    """The text by the first pattern that it is an instance of, what it is filled with likewise; else as it is."""
+    for pattern, chinese in patterns:
+        if match := pattern.fullmatch(text):
+            return chinese.format(*(translated(part, patterns) for part in match.groups()))
+    return text
 
 
-@cache
-def _patterns() -> list[tuple[re.Pattern[str], str]]:
+def patterns_of(pairs: Iterable[tuple[str, str]]) -> Patterns:
     """What stands in front of a message before all messages; among each, those with the most words first."""
     ordered = sorted(
-        sentences().items(),
+        pairs,
         key=lambda pair: (not pair[0].startswith(("error", "warning")), -len(pair[0].replace("{}", ""))),
     )
     return [
-        (re.compile("(.+?)".join(map(re.escape, english.split("{}")))), chinese)
+        (re.compile("(.+?)".join(map(re.escape, english.split("{}"))), re.DOTALL), chinese)
         for english, chinese in ordered
     ]
+
+
+@cache
+def _patterns() -> Patterns:
+    return patterns_of(sentences().items())
 
 
 def sentences() -> dict[str, str]:

@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-import re
+import importlib
+from collections.abc import Callable
 from functools import cache
 
 from ..language import language
@@ -243,24 +244,15 @@ LABELS = {
 
 
 @cache
-def _patterns() -> list[tuple[re.Pattern[str], str]]:
-    """The sentences, those that say most first."""
-    ordered = sorted(_SENTENCES, key=lambda pair: -len(pair[0].replace("{}", "")))
-    return [
-        (re.compile(re.escape(english).replace(r"\{\}", "(.+?)"), re.DOTALL), chinese)
-        for english, chinese in ordered
-    ]
+def _translated() -> Callable[[str], str]:
+    runtime = importlib.import_module("onescience_check.runtime.language")
+    patterns = runtime.patterns_of(_SENTENCES)
+    return lambda text: str(runtime.translated(text, patterns))
 
 
 def said(text: str) -> str:
     """A message of `verify` in the language of the reader; in English what has no translation."""
-    if language() != "zh":
-        return text
-    for pattern, chinese in _patterns():
-        found = pattern.fullmatch(text)
-        if found is not None:
-            return chinese.format(*map(said, found.groups()))
-    return text
+    return _translated()(text) if language() == "zh" else text
 
 
 def label(name: str) -> str:
