@@ -70,7 +70,8 @@ def read(interp: Interpreter, frame: Frame, owner: Value, attr: str, node: ast.e
         return Sym.named(attr, TP) if attr in TP_SIZE_NAMES else UNKNOWN
     if kind is Sym:
         derived = _derived(interp, owner, attr, node) if owner.tags else None  # type: ignore[attr-defined, arg-type]
-        return derived or _field(_short(owner), attr, node)  # type: ignore[arg-type]
+        # What cannot be worked out is still one value, of that name.
+        return _field(_short(owner), attr, node) if derived in (None, UNKNOWN) else derived  # type: ignore[arg-type]
     if isinstance(owner, Tensor):
         if attr == "get" and owner.tag == "argument":
             return UNKNOWN  # an argument that is a dict after all
