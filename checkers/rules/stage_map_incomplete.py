@@ -116,7 +116,8 @@ class StageMapIncomplete(Rule):
                     name=name,
                 )
                 yield self.finding(place, object=name, problem=text, last=count - 1)
-            for text in (*_repeated(analysis.project, found), *_exchanged(found), *_cut_off(script, found)):
+            cut_off = () if missing else _cut_off(script, found)
+            for text in (*_repeated(analysis.project, found), *_exchanged(found), *cut_off):
                 yield self.finding(place, problem=text, last=count - 1)
             for key, axes in _asked_by_other_ranks(script, found):
                 yield self.finding(

@@ -61,7 +61,7 @@ def run(folder: Path, layout: str, script: str = trees.SCRIPT, flags: Sequence[s
         return {"part": "shapes", "kind": "usage", "message": str(error), "module": "", "path": "", "line": 0}
     for finding in result.findings:
         kept = {key: getattr(finding, key) for key in KEPT}
-        kept["message"] = kept["message"].replace(f"{folder}{os.sep}", "")
+        kept |= {key: kept[key].replace(f"{folder}{os.sep}", "") for key in ("message", "path")}
         return {"part": result.part, **kept}
     return None
 
